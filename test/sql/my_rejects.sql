@@ -1,5 +1,5 @@
 --
--- What a feed sees of bad rows: one warning for each statement, its own rejects, and ends that
+-- Rejected rows as a feed sees them: one warning for each statement, its own rejects, and ends that
 -- differ. The test uses its own database, because the clock is global.
 --
 CREATE DATABASE yquota_my_rejects;
@@ -212,7 +212,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_statu
 	('CONTAINER_FINISH', 'e3', '2026-03-02 11:10', 2, 'rm-b'),
 	('CONTAINER_FINISH', 'e4', '2026-03-02 11:09', 0, 'rm-a'),
 	('CONTAINER_FINISH', 'e5', '2026-03-02 11:12', 0, NULL);
--- one feed reports both ends in one statement, so the difference counts for that feed
+-- a single feed reports both ends in one statement, so the difference counts for that feed
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
 	('CONTAINER_FINISH', 'e6', '2026-03-02 11:10', 0, 'rm-b'),
 	('CONTAINER_FINISH', 'e6', '2026-03-02 11:12', 0, 'rm-b');

@@ -42,7 +42,7 @@ CREATE FUNCTION pg_temp.ends(id text, exit_status integer DEFAULT 0) RETURNS tex
 $$;
 CREATE FUNCTION pg_temp.later(by interval) RETURNS void LANGUAGE sql AS $$SELECT yquota.set_clock(yquota.clock() + by)$$;
 
--- One running container fills the node, and five containers wait.
+-- A running container fills the node, and five containers wait.
 CREATE FUNCTION pg_temp.queue_up(wanted text) RETURNS text LANGUAGE sql AS $$
 	UPDATE yquota.scheduler_setting SET node_queue_order = wanted;
 	SELECT pg_temp.come('r', 1, 4096);

@@ -26,7 +26,7 @@ CREATE FUNCTION ask(count integer, name text DEFAULT '*', mb integer DEFAULT 100
 \echo reports
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0), report('n2', 1), report('n3', 2), report('n4', 3), report('n5', 0), report('n6', 0), report('n9', 0)]);
 SELECT place, node, rack, queue_length, slots, queue_capacity, comparator, max_queue_length, max_wait FROM yquota.opportunistic_node;
--- one report is late, one comes twice, and one is ahead of the clock
+-- reports that are late, repeated, and ahead of the clock
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 9), report('n2', 9, reported_at => '2026-03-02 09:59+00'), report('n3', 9, reported_at => '2026-03-02 10:01+00')]);
 SELECT yquota.set_clock('2026-03-02 10:00:00.5+00');
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 2), report('n1', 1, reported_at => '2026-03-02 10:00:00.4+00')]);
@@ -112,7 +112,7 @@ UPDATE yquota.scheduler_setting SET opportunistic_ignores_places = true, opportu
 SELECT locality, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 3), ask(3, 'n2', id => 3)]) GROUP BY 1;
 ROLLBACK;
 
--- one call gives no more containers than a result can hold in memory
+-- a call gives no more containers than a result can hold in memory
 BEGIN;
 SELECT yquota.set_clock('2026-03-02 10:01:01+00');
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_WAIT_TIME';

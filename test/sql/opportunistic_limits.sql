@@ -56,7 +56,7 @@ SELECT * FROM pg_temp.ask(2, 4);
 SELECT * FROM pg_temp.ask(3, 4);
 TABLE usage;
 SELECT application_id, priority, count FROM yquota.resource_request ORDER BY 1;
--- one container of each application ends, and outstanding requests are served
+-- a container of each application ends, and outstanding requests are served
 SELECT pg_temp.end_some(1, 1), pg_temp.end_some(2, 1);
 SELECT * FROM pg_temp.ask(1, 0);
 SELECT * FROM pg_temp.ask(2, 0);

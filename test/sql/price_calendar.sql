@@ -90,7 +90,7 @@ SELECT * FROM points WHERE effective_at >= '2026-03-29 12:00' ORDER BY 2;
 ROLLBACK;
 SELECT * FROM prices WHERE resource_type = 'vcores';
 
--- of overlapping windows the lowest factor counts, and then the first name
+-- overlapping windows: the lowest factor counts, and among equal factors the first name
 INSERT INTO yquota.price_calendar (name, price_group, timezone, weekdays, "from", "to", factor, valid_from, valid_until) VALUES
 	('dusk', 'GENERAL', 'UTC', '{1}', '20:00', '21:00', 0.1, '-infinity', 'infinity'),
 	('also dark', 'GENERAL', 'Europe/Madrid', '{1,2,3,4,5}', '22:00', '23:00', 0.125, '-infinity', 'infinity'),

@@ -145,8 +145,8 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SET ROLE yquota_quote_member;
 SELECT cost, paying_project, remaining IS NOT NULL AS has_balance, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
 SELECT cost FROM yquota.price_quote('[vcores=1]', '1 s', project => 'ops');
--- a user name that equals the role's name is allowed, with or without a project before it, even a
--- project that the role may not see
+-- A user name that equals the role's name is allowed, with or without a project before it. The role
+-- need not see that project.
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'yquota_quote_member');
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__yquota_quote_member');
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops__yquota_quote_member');

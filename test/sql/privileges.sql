@@ -103,8 +103,8 @@ SELECT yquota_internal.reads_all();
 SELECT * FROM yquota_internal.cost_between_as_owner('-infinity', 'infinity', '{project}');
 
 --
--- Attempts to see more: by functions and operators that reveal their arguments, by errors,
--- statistics, plans, plans of other roles, and code that other roles run
+-- Attempts to see more: by functions and operators that reveal their arguments, and by errors,
+-- statistics and plans. Further attempts use plans of other roles, and code that other roles run.
 --
 RESET ROLE;
 GRANT CREATE ON SCHEMA public TO yquota_test_member;
@@ -234,7 +234,7 @@ SELECT project, amount FROM yquota.cost_between('-infinity', 'infinity') ORDER B
 RESET ROLE;
 
 --
--- The rights of a member
+-- The rights of a member, and how they end
 --
 SELECT yquota.allow_role('yquota_test_member', 'member', 'lab');
 SELECT yquota.allow_role('yquota_test_member', 'member', 'secret');
@@ -246,7 +246,7 @@ SELECT yquota.disallow_role('yquota_test_member', 'member', 'secret');
 SET ROLE yquota_test_member;
 SELECT project FROM yquota.project_balance;
 RESET ROLE;
--- groups, while their members inherit
+-- a group, as long as its members inherit its privileges
 SELECT yquota.allow_role('yquota_test_group', 'member', 'secret');
 GRANT yquota_test_group TO yquota_test_member;
 SET ROLE yquota_test_member;
@@ -262,7 +262,7 @@ SELECT project FROM yquota.project_balance ORDER BY 1;
 RESET ROLE;
 ALTER ROLE yquota_test_member INHERIT;
 REVOKE yquota_test_group FROM yquota_test_member;
--- a role is not its name
+-- a renamed role keeps its rights, and a new role of the old name has none
 ALTER ROLE yquota_test_group RENAME TO yquota_test_renamed;
 SET ROLE yquota_test_renamed;
 SELECT project FROM yquota.project_balance;
@@ -282,7 +282,7 @@ UPDATE yquota.project SET name = 'short' WHERE name = 'brief';
 SELECT project FROM yquota.role_grant WHERE role = 'yquota_test_member' ORDER BY 1;
 DELETE FROM yquota.project WHERE name = 'short';
 SELECT project FROM yquota.role_grant WHERE role = 'yquota_test_member' ORDER BY 1;
--- several kinds: the end of one leaves the rights of another
+-- several kinds of one role: when one kind ends, the rights of the others stay
 SELECT yquota.allow_role('yquota_test_member', 'viewer');
 SELECT yquota.allow_role('yquota_test_member', 'operator');
 SELECT yquota.disallow_role('yquota_test_member', 'viewer');
@@ -295,7 +295,7 @@ SELECT has_table_privilege('yquota_test_member', 'yquota.charged_through', 'SELE
 	   has_table_privilege('yquota_test_member', 'yquota.feed_status', 'SELECT') AS feeds,
 	   has_table_privilege('yquota_test_member', 'yquota.container_event', 'INSERT') AS events;
 SELECT yquota.renew_role_grants();
--- a role of any name
+-- a role name may have any characters
 CREATE ROLE "yquota_test ""; DROP";
 SELECT yquota.allow_role('"yquota_test ""; DROP"', 'member', 'lab');
 SET ROLE "yquota_test ""; DROP";
@@ -303,7 +303,7 @@ SELECT project FROM yquota.project_balance;
 RESET ROLE;
 SELECT yquota.disallow_role('"yquota_test ""; DROP"', 'member', 'lab');
 DROP ROLE "yquota_test ""; DROP";
--- the right to grant
+-- bad arguments, and the right to allow roles
 SELECT yquota.allow_role('yquota_test_member', 'member', 'no such project');
 SELECT yquota.allow_role('no such role', 'viewer');
 SELECT yquota.allow_role('public', 'viewer');
@@ -322,7 +322,7 @@ SELECT yquota.disallow_role('yquota_test_other', 'member', 'lab');
 DROP ROLE yquota_test_other;
 
 --
--- Append-only: only the owner rewrites, even with all privileges
+-- Append-only tables: only the owner can change their rows, even if others have all privileges
 --
 GRANT ALL ON ALL TABLES IN SCHEMA yquota TO yquota_test_admin;
 CREATE TABLE tried (relation text, command text, sqlstate text, message text);
@@ -367,7 +367,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES ('l
 RESET ROLE;
 REVOKE ALL ON ALL TABLES IN SCHEMA yquota FROM yquota_test_admin;
 SELECT yquota.renew_role_grants();
--- future points are withdrawn by function
+-- a function withdraws points of the future
 SET ROLE yquota_test_admin;
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.lab', '2026-03-02 10:00', 2), ('queue', 'root.lab', '2026-03-03', 3);
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-03', '1 min');
@@ -418,7 +418,7 @@ SET yquota.auto_create_project = on;
 SET ROLE yquota_test_operator;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'new_1', '2026-03-02 10:00', 'new', '[vcores=1]');
 RESET ROLE;
--- rows that go with others are deleted as the owner, up to PostgreSQL 17
+-- rows that are deleted with others are deleted in the owner's name, up to PostgreSQL 17
 SELECT table_name, operation, acting_role = session_user AND (table_name, operation) <> ('yquota.base_price', 'DELETE') AS as_owner,
 	   (SELECT string_agg(key || ': ' || coalesce(old ->> key, '-') || ' > ' || coalesce(new ->> key, '-'), ', ' ORDER BY key)
 		FROM jsonb_object_keys(coalesce(old, new)) AS key
@@ -428,7 +428,7 @@ SELECT count(DISTINCT transaction_id) AS transactions, bool_and(session_role = s
 	   bool_and(pid = pg_backend_pid()) AS pid, bool_and(client_address IS NOT DISTINCT FROM inet_client_addr()) AS client_address,
 	   bool_and(changed_at > now() - interval '1 hour') AS changed_at
 FROM yquota.audit WHERE audit_id > :before;
--- the session's user, when a user logs in as an administrator
+-- the session's user is recorded, also when a user logs in as an administrator
 SET SESSION AUTHORIZATION yquota_test_admin;
 UPDATE yquota.project SET description = 'x' WHERE name = 'lab';
 SELECT yquota.set_multiplier('GENERAL', 3);
@@ -440,16 +440,16 @@ SELECT count(*) FROM yquota.audit;
 RESET ROLE;
 
 --
--- Planted objects: everything that yquota uses exists a second time, in a schema
--- that comes first, and tells when it is used
+-- Planted objects: everything that yquota uses exists a second time in a schema that comes first in
+-- search_path. Each planted object reports when it is used.
 --
 RESET application_name;
 REVOKE CREATE ON SCHEMA public FROM yquota_test_member;
 CREATE SCHEMA planted AUTHORIZATION yquota_test_member;
 CREATE TABLE planting (statement text);
 GRANT SELECT ON planting TO yquota_test_member;
--- functions and tables of yquota under their own names, and those of the server
--- that its functions and views call
+-- plant functions and tables of yquota under their own names, and the functions of the server that
+-- yquota's functions and views call
 INSERT INTO planting
 SELECT DISTINCT format('CREATE OR REPLACE FUNCTION planted.%I(%s) RETURNS %s LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''planted function %s''; END$$', p.proname,
 			  (SELECT string_agg(format_type(a, NULL), ', ' ORDER BY n) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t (a, n)),
@@ -483,7 +483,8 @@ SELECT format('CREATE TYPE planted.%I AS ENUM (''planted'')', t.typname) FROM pg
 WHERE t.typnamespace IN ('yquota'::regnamespace) AND t.typtype IN ('e', 'b') AND t.typcategory <> 'A'
    OR t.typnamespace = 'pg_catalog'::regnamespace AND t.typname IN ('text', 'numeric', 'timestamptz', 'interval', 'int4', 'int8', 'bool', 'regclass', 'regrole', 'jsonb', 'name', 'date');
 SET SESSION AUTHORIZATION yquota_test_member;
--- types last: those of columns and arguments would be the planted ones
+-- create types last, because otherwise columns and arguments of the other objects would have the
+-- planted types
 DO $$
 DECLARE
 	s text;
@@ -491,7 +492,7 @@ BEGIN
 	FOR s IN SELECT statement FROM planting ORDER BY statement ~ '^CREATE TYPE', statement LOOP EXECUTE s; END LOOP;
 END
 $$;
--- a second time as temporary tables
+-- plant the tables a second time as temporary tables
 DO $$
 DECLARE
 	s text;
@@ -507,7 +508,7 @@ SET search_path = planted, pg_temp, pg_catalog;
 SELECT statement_clock();
 SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text;
 SELECT * FROM price;
--- everything that yquota does, by everybody, with the planted schema first
+-- run everything that yquota does, as all kinds of roles, with the planted schema first
 SET ROLE yquota_test_admin;
 INSERT INTO yquota.price_group (name) VALUES ('PLANTED');
 INSERT INTO yquota.resource_type VALUES ('planted', 'PLANTED', 5, 1);

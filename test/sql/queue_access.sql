@@ -1,6 +1,7 @@
 --
--- Rights and priorities in a queue. List forms and priority lists were compared with Hadoop 3.4.1's
--- own classes (AccessControlList, AppPriorityACLConfigurationParser, AppPriorityACLsManager).
+-- Rights and priorities in a queue. The formats of ACLs and priority lists were compared with
+-- Hadoop 3.4.1's own classes (AccessControlList, AppPriorityACLConfigurationParser,
+-- AppPriorityACLsManager).
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_queue_access;
@@ -9,11 +10,12 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
 \set VERBOSITY terse
 
--- all but the root have a weight, which is valid wherever they are
+-- all queues except root have a weight, which is valid at every place in the hierarchy
 ALTER TABLE yquota.queue ALTER capacity SET DEFAULT '1w';
 INSERT INTO yquota.scheduler_setting (acl_enable) VALUES (true);
 
--- V85: union up the tree (TestParentQueue.testQueueAcl)
+-- V85: rights are the union of those of the queue and all queues above it
+-- (TestParentQueue.testQueueAcl)
 BEGIN;
 INSERT INTO yquota.queue (path, acl_submit_applications, acl_administer_queue, capacity) VALUES ('root', ' ', ' ', NULL);
 INSERT INTO yquota.queue (path, acl_submit_applications, acl_administer_queue) VALUES
@@ -25,14 +27,14 @@ FROM yquota.queue,
 	 yquota.check_queue_access('user_0', '{}', path, 'ADMINISTER_QUEUE') AS a
 ORDER BY path;
 
--- SUBMIT is either of the two; names of operations are read in any case, short
--- names of queues where only one has them
+-- SUBMIT means either of the two operations. Names of operations may be in any case, and a short
+-- name must belong to only one queue.
 SELECT queue, operation, (yquota.check_queue_access('user_0', NULL, queue, operation)).*
 FROM (VALUES ('c1', 'SUBMIT'), ('c1', 'submit_applications'), ('root', 'submit'), ('c111', 'acl_submit_applications'),
 			 ('root.c.new.newer', 'submit_applications'), ('root.c.new', 'administer_queue')) AS v (queue, operation);
 
--- Lists that are read for alice in g1 and p, bob in b, and eve in e. The session also asks for
--- alice by way of real, and zed in zz by way of real.
+-- Each list is checked for alice in g1 and p, bob in b, and eve in e. It is also checked for alice
+-- in g1 and for zed in zz, each with the real user "real".
 CREATE FUNCTION pg_temp.who(list text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	names text := '';
@@ -61,8 +63,8 @@ FROM (VALUES ('alice', '{g1}'::text[], NULL), ('bob', '{b,g2}', NULL), ('eve', '
 UPDATE yquota.queue SET acl_submit_applications = NULL WHERE path = 'root';
 SELECT (yquota.check_queue_access('eve', '{}', 'c1', 'SUBMIT_APPLICATIONS')).*;
 
--- The administrators' list is about applications and the configuration, and has
--- no part in the decision about a queue
+-- The list of cluster administrators is about applications and the configuration, and does not
+-- affect decisions about a queue
 UPDATE yquota.queue SET acl_submit_applications = ' ' WHERE path IN ('root', 'root.c');
 SELECT username, (yquota.check_queue_access(username, '{}', NULL, 'ADMIN')).* FROM unnest('{yarn,eve}'::text[]) AS username;
 UPDATE yquota.scheduler_setting SET admin_acl = 'yarn ops';
@@ -77,12 +79,13 @@ DELETE FROM yquota.scheduler_setting;
 SELECT (yquota.check_queue_access('eve', '{}', 'root', 'SUBMIT')).*;
 INSERT INTO yquota.scheduler_setting (acl_enable) VALUES (true);
 
--- Reservations: everybody where nothing is set, nothing from above
+-- Reservations: every user may do everything where no list is set, and lists of the queues above do
+-- not count
 UPDATE yquota.queue SET acl_list_reservations = 'alice' WHERE path = 'root.c';
 SELECT username, queue, (yquota.check_queue_access(username, '{}', queue, 'LIST_RESERVATIONS')).*
 FROM unnest('{alice,eve}'::text[]) AS username, unnest('{root.c,root.c.c1,root.c.x}'::text[]) AS queue;
 
--- Queues that are yet to be created: the settings that they would get from templates
+-- Queues that do not exist yet are decided by the templates that they would be created from
 INSERT INTO yquota.queue (path, acl_submit_applications, auto_create_child_queue_enabled, leaf_queue_template, auto_queue_creation_v2_enabled,
 						  auto_queue_creation_v2_template, auto_queue_creation_v2_leaf_template, auto_queue_creation_v2_parent_template) VALUES
 	('root.m', 'boss', true, '{"capacity": "5", "acl_submit_applications": "mona"}', NULL, NULL, NULL, NULL),
@@ -113,7 +116,7 @@ INSERT INTO yquota.queue (path, acl_submit_applications) VALUES ('root.c.Müller
 SELECT username, groups, (yquota.check_queue_access(username, groups, 'Müller & Söhne', 'SUBMIT_APPLICATIONS')).*
 FROM (VALUES ('Åsa', '{}'::text[]), ('ÅSA', '{}'), ('x', '{o''brien}')) AS v (username, groups);
 
--- The next statement sees a change, also after a rollback
+-- A change takes effect in the next statement, also after a rollback
 BEGIN;
 UPDATE yquota.queue SET acl_submit_applications = 'u' WHERE path = 'root.m2';
 SELECT (yquota.check_queue_access('u', '{}', 'm2', 'SUBMIT_APPLICATIONS')).allowed;
@@ -125,7 +128,7 @@ SELECT (yquota.check_queue_access('u', '{}', 'm2', 'SUBMIT_APPLICATIONS')).allow
 ROLLBACK;
 SELECT (yquota.check_queue_access('u', '{}', 'm2', 'SUBMIT_APPLICATIONS')).allowed;
 
--- also where a change is applied as a replica
+-- a change that is applied as a replica also takes effect
 SET session_replication_role = replica;
 UPDATE yquota.queue SET acl_submit_applications = 'u' WHERE path = 'root.m2';
 SELECT (yquota.check_queue_access('u', '{}', 'm2', 'SUBMIT_APPLICATIONS')).allowed;
@@ -136,8 +139,8 @@ UPDATE yquota.scheduler_setting SET admin_acl = NULL;
 RESET session_replication_role;
 
 --
--- Priorities. The default and the allowed ones of -1, 0, 3, 5, 10, for alice in g1 and p and for
--- bob in b
+-- Priorities: the default, and which of -1, 0, 3, 5 and 10 are allowed, for alice in g1 and p and
+-- for bob in b
 --
 UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 10;
 INSERT INTO yquota.queue (path) VALUES ('root.p');
@@ -173,7 +176,8 @@ SELECT yquota.application_priority('alice', '{}', 'p');
 ROLLBACK;
 \set VERBOSITY terse
 
--- Requested, defaults, clamping; negative values stay; a parent has neither default nor list
+-- Requested and default priorities are clamped to the maximum, and negative values stay. A parent
+-- has neither a default nor a list.
 UPDATE yquota.queue SET acl_application_max_priority = '[user=nobody max_priority=1 default_priority=1]', default_application_priority = 3 WHERE path = 'root.c';
 UPDATE yquota.queue SET acl_application_max_priority = NULL, default_application_priority = 12 WHERE path = 'root.p';
 UPDATE yquota.queue SET acl_application_max_priority = '[user=nobody max_priority=1 default_priority=1]', default_application_priority = 3 WHERE path = 'root.m2';
@@ -186,8 +190,8 @@ UPDATE yquota.scheduler_setting SET acl_enable = false;
 SELECT username, (yquota.application_priority(username, '{}', 'p', 6)).* FROM unnest('{alice,bob}'::text[]) AS username;
 SELECT (yquota.application_priority('alice', '{}', 'p')).*;
 
--- Workflows: nearest queue from the leaf up but for the root, last tag, lower case,
--- the later row, clamped
+-- Workflows: the nearest queue counts, from the leaf up but without root. The last tag and the
+-- later row count, names are compared in lower case, and the priority is clamped.
 INSERT INTO yquota.queue (path) VALUES ('root.f'), ('root.f.g'), ('root.f.g.h');
 INSERT INTO yquota.workflow_priority_mapping VALUES
 	(1, 'W1', 'root.f', 4), (2, 'w1', 'root.f.g', 5), (3, 'w2', 'root.f', 6), (4, 'w2', 'root.f', 7), (5, 'w3', 'root', 8), (6, 'w4', 'h', 9), (7, 'w5', 'root.f', 50);

@@ -1,9 +1,9 @@
 --
--- Bad input, as mistakes and hostile hands bring it. Each statement is refused with its error, and
--- leaves nothing behind. Input that Hadoop accepts is accepted.
+-- Bad input, by mistake or on purpose. Each statement is refused with its error, and leaves nothing
+-- behind. Input that Hadoop accepts is accepted.
 --
--- Files that cannot be read are in hadoop_configuration.sql, values that no
--- column takes in queue_tables.sql, requests in queue_mutation.sql.
+-- Files that cannot be read are tested in hadoop_configuration.sql, values that no column accepts
+-- in queue_tables.sql, and requests in queue_mutation.sql.
 --
 SET client_min_messages = error;
 DROP DATABASE IF EXISTS yquota_queue_bad_input WITH (FORCE);
@@ -31,7 +31,7 @@ CREATE VIEW everything AS
 	UNION ALL SELECT 'audit', count(*)::text FROM yquota.audit;
 CREATE TABLE before AS TABLE everything;
 
--- Return the error of a statement at commit, and undo it if it is accepted.
+-- Return the error of a statement at commit, and roll it back if it is accepted.
 CREATE FUNCTION pg_temp.try(command text) RETURNS TABLE (error text, detail text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE command;
@@ -52,8 +52,8 @@ CREATE FUNCTION pg_temp.import(properties jsonb) RETURNS text LANGUAGE sql AS
 	$$SELECT format('SELECT count(*) FROM yquota.import_hadoop_configuration(%L::jsonb, ''merge'')', jsonb_object_agg('yarn.scheduler.capacity.' || key, value)) FROM jsonb_each(properties)$$;
 
 --
--- Queues that are unknown, there twice, without parent; a path cannot be a cycle,
--- and a queue named like one above it is none
+-- Queues that do not exist, exist already, or have no parent. A path cannot be a cycle: a queue
+-- with the name of a queue above it is a different queue.
 --
 SELECT c.command, t.error FROM unnest(ARRAY[
 	pg_temp.insert_queue('root.a'), pg_temp.insert_queue('root.z.y.x'), pg_temp.insert_queue('root'),
@@ -66,7 +66,7 @@ SELECT c.command, t.error FROM unnest(ARRAY[
 	]) WITH ORDINALITY AS c (command, number) CROSS JOIN LATERAL pg_temp.try(c.command) AS t ORDER BY c.number;
 
 --
--- Capacities: sums, more than the maximum, modes that do not go together, weights
+-- Capacities: wrong sums, capacities above the maximum, modes that cannot be combined, and weights
 --
 SELECT c.command, t.error FROM unnest(ARRAY[
 	pg_temp.set_queue('root.a', 'capacity = ''59'''), pg_temp.set_queue('root.a', 'capacity = ''61'''), pg_temp.set_queue('root.a', 'capacity = ''60.04'''), pg_temp.set_queue('root.a', 'capacity = ''60.06'''),
@@ -96,7 +96,7 @@ SELECT c.command, t.error FROM unnest(ARRAY[
 	]) WITH ORDINALITY AS c (command, number) CROSS JOIN LATERAL pg_temp.try(c.command) AS t ORDER BY c.number;
 
 --
--- Names: a possible name is kept as it is, and read back
+-- Names: a valid name is stored unchanged, and read back
 --
 SELECT c.name, t.error FROM unnest(ARRAY['a.b', 'a b', ' a', 'a ', 'a' || chr(9) || 'b', 'a' || chr(160) || 'b', 'a,b', '"', '''', 'a"b''c', 'über', 'очередь', '队列', 'a' || chr(768), chr(127), '<a>&', '${a}', '%user', '*', '..', '.', '', 'NULL', 'null']) WITH ORDINALITY AS c (name, number)
 CROSS JOIN LATERAL pg_temp.try(pg_temp.insert_queue('root.' || c.name)) AS t ORDER BY c.number;
@@ -107,12 +107,12 @@ INSERT INTO yquota.queue (path, capacity) SELECT 'root.' || n, '0' FROM unnest('
 SELECT count(*) AS differ FROM yquota.diff_hadoop_configuration(yquota.export_hadoop_configuration(NULL));
 SELECT count(*) AS differ FROM yquota.diff_hadoop_configuration((SELECT jsonb_object_agg(property, value) FROM yquota.hadoop_configuration()));
 ROLLBACK;
--- a hierarchy as deep as paths are long
+-- a hierarchy of the largest depth that the length of paths allows
 SELECT t.* FROM pg_temp.try('INSERT INTO yquota.queue (path, capacity) SELECT ''root'' || repeat(''.d'', i), ''0'' FROM generate_series(1, 998) AS i') AS t;
 SELECT t.* FROM pg_temp.try('INSERT INTO yquota.queue (path, capacity) SELECT ''root'' || repeat(''.d'', i), ''0'' FROM generate_series(1, 999) AS i') AS t;
 
 --
--- Short names that several queues have, names that none has, no user, NULLs
+-- Short names of several queues, unknown names, a missing user, and NULLs
 --
 SELECT c.call, t.error FROM unnest(ARRAY[
 	$$yquota.check_queue_access('u', '{}', 'x', 'SUBMIT')$$, $$yquota.check_queue_access('u', NULL, NULL, 'SUBMIT')$$, $$yquota.check_queue_access(NULL, '{}', 'root.a', 'SUBMIT')$$, $$yquota.check_queue_access('', '{}', 'root.a', 'SUBMIT')$$, $$yquota.check_queue_access('u', '{NULL}', 'root.a', 'SUBMIT')$$,
@@ -124,11 +124,11 @@ SELECT c.call, t.error FROM unnest(ARRAY[
 	$$yquota.submit_application('a', repeat('u', 256), '{g}')$$, $$yquota.submit_application('a', 'u', '{NULL}')$$, $$yquota.finish_application('nobody')$$, $$yquota.finish_application(NULL)$$, $$yquota.move_application('nobody', 'root.a.x')$$, $$yquota.update_application_priority('nobody', 1)$$,
 	$$yquota.update_application_priority('nobody', NULL)$$, $$yquota.update_application_lifetime('nobody', -1)$$, $$yquota.activate_applications('x')$$, $$yquota.check_application_access('nobody', 'u', '{}', 'VIEW_APP')$$]) WITH ORDINALITY AS c (call, number)
 CROSS JOIN LATERAL pg_temp.try(format('SELECT * FROM %s', c.call)) AS t ORDER BY c.number;
--- refused submissions say why, and leave nothing in queues
+-- a refused submission gives its reason, and leaves nothing in the queues
 SELECT c.argument, s.state, s.decided_by, s.reason FROM (VALUES (1, 'x', NULL::integer, NULL::bigint, NULL), (2, 'root.a', NULL, NULL, NULL), (3, 'root.nowhere', NULL, NULL, NULL), (4, 'root.a.x', NULL, 0, NULL), (5, 'root.a.x', NULL, -5, NULL),
 	(6, 'root.a.x', NULL, NULL, 'nolabel'), (7, 'root.a.x', NULL, NULL, 'gpu&&ssd'), (8, 'root.b.x', NULL, NULL, 'gpu'), (9, 'root..x', NULL, NULL, NULL), (10, repeat('q', 3000), NULL, NULL, NULL)) AS c (argument, queue, priority, lifetime, label)
 CROSS JOIN LATERAL (SELECT a.state, a.decided_by, left(a.reason, 150) AS reason FROM yquota.submit_application('application_1_1', 'u', '{g}', c.queue, priority => c.priority, lifetime => c.lifetime, label => c.label, dry_run => true) AS a) AS s ORDER BY c.argument;
--- a negative priority is one, and groups need not be known
+-- a negative priority is valid, and groups may be NULL
 SELECT a.state, a.priority, a.lifetime, a.queue FROM yquota.submit_application('application_1_1', 'u', NULL, 'root.a.x', priority => -7, dry_run => true) AS a;
 SELECT a.state, a.queue FROM yquota.submit_application('application_1_1', 'u', '{}', 'root.a.x', dry_run => true) AS a;
 SELECT c.command, t.error FROM unnest(ARRAY[
@@ -141,7 +141,7 @@ SELECT c.command, t.error FROM unnest(ARRAY[
 	]) WITH ORDINALITY AS c (command, number) CROSS JOIN LATERAL pg_temp.try(c.command) AS t ORDER BY c.number;
 
 --
--- Documents: never more is read than 64 MiB, nothing is resolved
+-- Documents: at most 64 MiB are read, and no external reference is resolved
 --
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration('<configuration>' || repeat('<!-- -->', 13107200) || '</configuration>')$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.mutate_configuration(jsonb_build_object('global-updates', jsonb_build_object('yarn.scheduler.capacity.x', repeat('x', 67108865))))$$) AS t;
@@ -153,13 +153,13 @@ SELECT left(c.document, 70) AS document, t.* FROM unnest(ARRAY[
 	'<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x.dtd"><configuration/>', '<configuration><!DOCTYPE x></configuration>', '<configuration><property><name>a</name><value>&xxe;</value></property></configuration>',
 	'<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>&#0;</value></property></configuration>']) AS c (document)
 CROSS JOIN LATERAL pg_temp.try(format('SELECT * FROM yquota.import_hadoop_configuration(%L, ''merge'')', c.document)) AS t;
--- an include of a document is reported, and not read
+-- an include in a document is reported, but the file is not read
 SELECT property, outcome, reason FROM yquota.import_hadoop_configuration('<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="file:///etc/passwd" parse="text"/></configuration>', 'merge') WHERE outcome <> 'unchanged';
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration(NULL::text[])$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration(ARRAY['{}', NULL])$$) AS t;
 
 --
--- Nothing of all that stays
+-- Nothing of all this stays
 --
 (TABLE before EXCEPT TABLE everything) UNION ALL (TABLE everything EXCEPT TABLE before);
 

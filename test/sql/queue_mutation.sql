@@ -1,6 +1,7 @@
 --
--- Changes of the configuration by requests as YARN's scheduler-conf takes them. They are in
--- Hadoop's order, with its refusals and policies. The audit and the log of mutations record them.
+-- Changes of the configuration by requests like those of YARN's scheduler-conf. Hadoop's order of
+-- changes, its refusals and its policies apply. The audit and the log of mutations record the
+-- changes.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_queue_mutation WITH (FORCE);
@@ -19,7 +20,7 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 CREATE VIEW in_force AS SELECT property, value FROM yquota.hadoop_configuration();
 
 --
--- Possible changes, in the notations of requests
+-- Valid changes, in all notations of requests
 --
 BEGIN;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"entry": [{"key": "maximum-applications", "value": "7"}, {"key": "ordering-policy", "value": null}]}}}');
@@ -34,27 +35,28 @@ COMMIT;
 SELECT * FROM in_force;
 
 --
--- Queues come and go: remove, then add, then update, whatever the order in which they stand
+-- Queues are removed, then added, then updated, in whatever order the request lists these
+-- operations
 --
 BEGIN;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a.a2", "params": {"priority": "3"}}, "add-queue": {"queue-name": "root.a.a2", "params": {"capacity": "0"}}, "remove-queue": "root.a.a2"}');
 SELECT property, value FROM in_force WHERE property LIKE '%a2%' OR value LIKE '%a2%';
 COMMIT;
--- added at the end of its siblings; a leaf that becomes a parent loses its ordering policy, because
--- parents have another one
+-- A queue is added after its siblings. A leaf that becomes a parent loses its ordering policy,
+-- because parents have another one.
 BEGIN;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"ordering-policy": "fair", "state": "STOPPED"}}}');
 COMMIT;
 SELECT * FROM yquota.mutate_configuration('{"add-queue": [{"queue-name": "root.b.b1", "params": {"capacity": "100"}}, {"queue-name": "root.b.b2", "params": {"capacity": ""}}]}');
--- the last child goes: a leaf again
+-- when its last child is removed, the queue is a leaf again
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": ["root.b.b2", "root.b.b1"]}');
--- with all below; its settings do not stay
+-- a queue is removed with all queues below it, and their settings are removed, too
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": "root.a"}');
 SELECT property, outcome FROM yquota.mutate_configuration('{"update-queue": [{"queue-name": "root.a", "params": {"state": "STOPPED"}}, {"queue-name": "root.b", "params": {"state": "RUNNING"}}], "global-updates": {"yarn.scheduler.capacity.queue-mappings": ""}}');
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": "root.a", "update-queue": {"queue-name": "root.b", "params": {"capacity": "100"}}}');
 SELECT * FROM in_force;
--- settings kept for a queue that is added are in force with it, and a queue that lists its children
--- itself
+-- settings that were kept for a queue apply when the queue is added, and an added queue may list
+-- its children itself
 SELECT * FROM yquota.mutate_configuration('{"add-queue": [{"queue-name": "root.a2", "params": {"capacity": "0"}}, {"queue-name": "root.c", "params": {"capacity": "0", "queues": "c1"}}, {"queue-name": "root.c.c2"}]}');
 SELECT path, position, priority FROM yquota.queue ORDER BY path;
 -- Hadoop accepts a change without effect
@@ -62,7 +64,7 @@ SELECT * FROM yquota.mutate_configuration('{"add-queue": {"queue-name": "root.no
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": "root.no.where", "update-queue": {"queue-name": "root.nobody", "params": {"capacity": ""}}}');
 
 --
--- Refused, and nothing changed
+-- Requests that are refused, and change nothing
 --
 CREATE TABLE before AS TABLE in_force;
 \set VERBOSITY terse
@@ -97,8 +99,8 @@ ORDER BY c.number
 (TABLE before EXCEPT TABLE in_force) UNION ALL (TABLE in_force EXCEPT TABLE before);
 
 --
--- Rows are changed one by one while queues stay, all at once when they come or go:
--- both to the same end
+-- Single rows are changed when the set of queues stays, and all rows when queues are added or
+-- removed. Both ways must give the same configuration.
 --
 CREATE FUNCTION pg_temp.both(edits jsonb) RETURNS TABLE (changed bigint, differ bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -160,26 +162,26 @@ INSERT INTO request VALUES (1, '{"update-queue": {"queue-name": "root.c", "param
 	(4, '{"add-queue": {"queue-name": "root.c.new", "params": {"capacity": "0"}}}'), (5, '{"add-queue": {"queue-name": "root.new", "params": {"capacity": "0"}}}'), (6, '{"remove-queue": "root.c.c2"}'), (7, '{"remove-queue": "root.a2"}'),
 	(8, '{"global-updates": {"yarn.scheduler.capacity.maximum-applications": "5"}}'), (9, '{"update-queue": [{"queue-name": "root.c", "params": {"priority": "5"}}, {"queue-name": "root.b", "params": {"priority": "5"}}]}'),
 	(10, '{"update-queue": {"queue-name": "root.c..", "params": {"priority": "5"}}}'), (11, '{"update-queue": {"queue-name": "root.cc", "params": {"priority": "5"}}}'), (12, '{}');
--- the policy when none is set: yarn.admin.acl alone, which allows every user where it is not set. A
--- role gets no right from an unset list.
+-- Without a policy, only yarn.admin.acl decides, and if it is not set, every user is allowed. An
+-- unset list gives no role a right.
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_head', changes) AS head, pg_temp.may('yquota_test_admin', changes) AS admin FROM request ORDER BY number;
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.admin.acl": "root admins"}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_operator', changes, 'dave', '{x,admins}') AS operator_for_admin FROM request WHERE number IN (1, 8) ORDER BY number;
--- the policy of queue administrators; yarn.admin.acl is for global settings, and for nothing else
+-- With the policy of queue administrators, yarn.admin.acl decides only about global settings
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.scheduler.configuration.mutation.acl-policy.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.conf.QueueAdminConfigurationMutationACLPolicy"},
 	"update-queue": {"queue-name": "root", "params": {"acl_administer_queue": " "}}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_operator', changes, 'dave', '{x,admins}') AS operator_for_admin,
 	   pg_temp.may('yquota_test_head', changes) AS head, pg_temp.may('yquota_test_member', changes) AS member_of_heads, pg_temp.may('yquota_test_admin', changes) AS admin FROM request ORDER BY number
 \g (format=unaligned)
--- a list of root that is not set: everybody of the cluster, no role
+-- an unset list of root allows every user of the cluster, but no role
 SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root", "params": {"acl_administer_queue": null}}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'eve') AS operator_for_eve, pg_temp.may('yquota_test_head', changes) AS head FROM request WHERE number IN (1, 3) ORDER BY number;
--- an unknown class allows only users of yarn.admin.acl
+-- an unknown policy class allows only users in yarn.admin.acl
 BEGIN;
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.scheduler.configuration.mutation.acl-policy.class": "com.example.NotAQueueAdminConfigurationMutationACLPolicy"}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_operator', changes, 'root') AS operator_for_admin FROM request WHERE number IN (1, 8) ORDER BY number;
 ROLLBACK;
--- a role cannot name another user as itself
+-- a role cannot act in the name of another user
 SELECT pg_temp.may('yquota_test_head', changes, 'root') AS named, pg_temp.may('yquota_test_head', changes, 'yquota_test_head') AS himself, pg_temp.may('yquota_test_head', changes, 'yquota_test_head', '{admins}') AS in_groups,
 	   pg_temp.may('yquota_test_head', changes, NULL, '{admins}') AS groups_alone, pg_temp.may('yquota_test_operator', changes) AS operator_himself, pg_temp.may('yquota_test_stranger', changes) AS stranger,
 	   pg_temp.may('yquota_test_operator', changes, '') AS nobody, pg_temp.may('yquota_test_operator', changes, 'carol', '{NULL}') AS null_group FROM request WHERE number = 1
@@ -191,7 +193,7 @@ SELECT * FROM yquota.configuration_mutation;
 RESET ROLE;
 
 --
--- Who did it: on whose behalf, and in whose session
+-- The audit records on whose behalf and in whose session a change was made
 --
 SET ROLE yquota_test_head;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.c", "params": {"priority": "5"}}, "add-queue": {"queue-name": "root.c.new", "params": {"capacity": "0"}}}');
@@ -209,7 +211,7 @@ UPDATE yquota.scheduler_setting SET configuration_store_max_logs = 0;
 SELECT count(*) FROM yquota.configuration_mutation;
 UPDATE yquota.scheduler_setting SET configuration_store_max_logs = NULL;
 SELECT count(*) > 50 AS all_of_it FROM yquota.audit;
--- every table of it, and a file that was imported, in the same terms
+-- the log describes changes of each table, and an import of a file, as properties
 BEGIN;
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.c.leaf-queue-template.capacity": 5, "yarn.scheduler.capacity.root.c.c1.user-settings.u.v.weight": 1, "yarn.scheduler.capacity.root.*.auto-queue-creation-v2.template.priority": 2,
 	"yarn.scheduler.capacity.queue-mappings": "u:x:root.b,g:y:root.b", "yarn.scheduler.capacity.workflow-priority-mappings": "w:root.b:3", "yarn.scheduler.capacity.user.bob.max-parallel-apps": 1,

@@ -1,7 +1,6 @@
 --
--- Which queue an application goes to.  Vectors are those of Hadoop's
--- TestCSMappingPlacementRule; the rest was compared with the engine of Hadoop
--- 3.4.1.
+-- Placement: which queue an application goes to. The vectors are those of Hadoop's
+-- TestCSMappingPlacementRule, and the other results were compared with the engine of Hadoop 3.4.1.
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_queue_placement;
@@ -10,7 +9,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
 \set VERBOSITY terse
 
--- all but the root have a weight, which is valid wherever they are
+-- all queues except root have a weight, which is valid at every place in the hierarchy
 ALTER TABLE yquota.queue ALTER capacity SET DEFAULT '1w';
 BEGIN;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL);
@@ -19,7 +18,7 @@ INSERT INTO yquota.queue (path) VALUES
 	('root.ambiguous.group'), ('root.ambiguous.group.tester'), ('root.ambiguous.group.ambi'), ('root.disambiguous'), ('root.disambiguous.deep'),
 	('root.disambiguous.deep.disambiuser'), ('root.disambiguous.deep.disambiuser.disambi'), ('root.disambiguous.deep.disambiuser.emily'),
 	('root.disambiguous.deep.group'), ('root.disambiguous.deep.group.developer'), ('root.unman'), ('root.unman.static'), ('root.user'), ('root.user.bob');
--- stopped, so that it may be deleted; placement does not ask for that
+-- the queue is stopped so that it may be deleted, and placement does not check the state
 INSERT INTO yquota.queue (path, state) VALUES ('root.sales', 'STOPPED');
 INSERT INTO yquota.queue (path, auto_create_child_queue_enabled, leaf_queue_template) VALUES
 	('root.man', true, '{"capacity": "10"}'), ('root.ambiguous.managed', true, '{"capacity": "10"}'), ('root.unman.managed', true, '{"capacity": "10"}');
@@ -46,19 +45,19 @@ CREATE FUNCTION pg_temp.json(rules jsonb) RETURNS void LANGUAGE sql AS $$
 	ON CONFLICT (only_row) DO UPDATE SET mapping_rule_format = 'json';
 $$;
 
--- V31: legacy rules, existing queues (testLegacyPlacementToExistingQueue).  bob's target
--- is ambiguous, with which the scheduler would not start: not committed.
+-- V31: legacy rules into existing queues (testLegacyPlacementToExistingQueue). The target of bob's
+-- rule is ambiguous, and the scheduler would not start with it, so the test does not commit.
 BEGIN;
 SELECT pg_temp.legacy('{u:alice:root.ambiguous.user.ambi,u:bob:ambi,u:dave:disambi,u:%user:disambiuser.%user}');
 SELECT username, p.queue_path, p.outcome, p.rule_kind, p.rule_position, p.must_create, p.reason, p.earlier_rules
 FROM unnest('{alice,bob,dave,emily,charlie}'::text[]) AS username, yquota.place_application(username, '{}') AS p;
 SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('emily', '{}', explain => true) WHERE outcome IS NULL;
 SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('bob', '{}', explain => true) WHERE outcome IS NULL;
--- with the answer after the rules
+-- explain also shows the result after all rules
 SELECT outcome, queue_path, rule_kind, rule_position, matches, target, decides FROM yquota.place_application('bob', '{}', explain => true);
 ROLLBACK;
 
--- V32: the same into managed parents (testLegacyPlacementToManagedQueues)
+-- V32: legacy rules into managed parents (testLegacyPlacementToManagedQueues)
 BEGIN;
 SELECT pg_temp.legacy('{u:alice:root.ambiguous.managed.%user,u:bob:managed.%user,u:charlie:root.unman.charlie,u:dave:non-existent.%user,u:%user:root.man.%user}');
 SELECT username, p.queue_path, p.outcome, p.rule_position, p.must_create, p.reason
@@ -81,14 +80,15 @@ FROM (VALUES ('ShouldFail', 'alice'), ('ShouldFail', 'bob'), ('ShouldSucceed', '
 SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('bob', '{}', 'default', 'ShouldFail', explain => true) WHERE outcome IS NULL;
 ROLLBACK;
 
--- V37: the queue that is named (testSpecified): "default" is none, root.default is one
+-- V37: the queue that the submission names (testSpecified). "default" counts as no name, and
+-- root.default counts as one.
 SELECT pg_temp.json('[{"matches": "*", "policy": "specified", "fallbackResult": "skip"}, {"matches": "*", "policy": "custom", "customPlacement": "root.ambiguous.group.tester"}, {"matches": "*", "policy": "reject"}]');
 UPDATE yquota.scheduler_setting SET queue_mappings_override_enable = true;
 SELECT queue, p.queue_path, p.outcome, p.rule_position, p.reason, p.earlier_rules
 FROM unnest(ARRAY[NULL, 'default', 'root.default', 'bob', 'ambi', 'root.man', 'root.man.new', 'root..x', 'root.', 'root.user. bob', 'none']) AS queue,
 	 yquota.place_application('alice', '{}', queue) AS p;
 
--- Without override, a queue that is named is taken as it is
+-- Without override, a queue that the submission names is used as it is
 UPDATE yquota.scheduler_setting SET queue_mappings_override_enable = NULL;
 SELECT queue, p.queue_path, p.outcome, p.must_create, p.rule_position, p.reason, p.earlier_rules
 FROM unnest(ARRAY['default', 'root.default', 'bob', 'ambi', 'user', 'root.man.new', 'root.dynamic.a', 'root.dynamic.a.b', 'root.dynamic.a.b.c', 'dynamic.a', 'root.user.x',
@@ -106,7 +106,7 @@ INSERT INTO yquota.queue (path) VALUES ('root.user.default');
 SELECT p.queue_path, p.outcome, p.must_create, p.rule_kind, p.rule_position, p.reason, p.earlier_rules FROM yquota.place_application('alice', '{}') AS p;
 ROLLBACK;
 
--- Engines: either name is the same engine; others do not place anything here
+-- Engines: both names mean the same engine, and with another engine no application is placed here
 SELECT pg_temp.legacy('{u:%user:sales}');
 DO $$
 DECLARE
@@ -120,13 +120,13 @@ BEGIN
 END
 $$;
 
--- Order of rules: users and groups as configured, applications after them
+-- Order of rules: rules for users and groups as configured, then rules for applications
 SELECT pg_temp.legacy('{a:etl:root.sales,u:alice:bob,g:dev:disambi,a:%user:root.unman.static,g:ops:emily}');
 SELECT username, groups, application, p.queue_path, p.rule_kind, p.rule_position, p.earlier_rules
 FROM (VALUES ('alice', '{dev}'::text[], 'etl'), ('eve', '{ops,dev}', 'etl'), ('eve', '{x,ops}', 'etl'), ('eve', '{x}', 'etl'), ('eve', NULL, 'eve'), ('eve', '{}', NULL)) AS v (username, groups, application),
 	 yquota.place_application(username, groups, 'default', application) AS p;
 
--- Variables.  Dots in names become _dot_ in paths; rules compare the original name
+-- Variables. A dot in a name becomes _dot_ in a path, and rules compare the original name.
 BEGIN;
 INSERT INTO yquota.queue (path) VALUES ('root.user.a_dot_b'), ('root.user.dev'), ('root.user.g_dot_h'), ('root.unman.dev'), ('root.unman.dev.bob'), ('root.unman.%primary_group');
 SELECT policy, parent, username, groups, p.queue_path, p.outcome, p.must_create, p.earlier_rules
@@ -141,7 +141,7 @@ FROM (VALUES ('user', 'root.user', 'a.b', '{}'::text[]), ('user', 'root.user', '
 	 LATERAL yquota.place_application(s.name, s.of, 'default', 'bob') AS p;
 ROLLBACK;
 
--- %default and what compares with variables
+-- %default, and values that are compared with variables
 SELECT pg_temp.json('[{"matches": "*", "policy": "setDefaultQueue", "value": "root.user.%user"},
 	{"type": "group", "matches": "%user", "policy": "custom", "customPlacement": "%default"},
 	{"matches": "%application", "policy": "custom", "customPlacement": "root.sales"},
@@ -152,7 +152,8 @@ FROM (VALUES ('bob', '{x,bob}'::text[], NULL), ('bob', '{x}', 'bob'), ('bob', '{
 SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('eve', '{x}', 'default', 'xeve', explain => true) WHERE outcome IS NULL;
 SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('eve', '{x}', 'root.sales', explain => true) WHERE outcome IS NULL;
 
--- create, and the depth to which rules look: with the last rule the scheduler would not start
+-- The option create, and how deep rules look for queues. The scheduler would not start with the
+-- last rule.
 BEGIN;
 SELECT pg_temp.json('[{"matches": "a", "policy": "user", "parentQueue": "root.dynamic", "create": false, "fallbackResult": "reject"},
 	{"matches": "*", "policy": "custom", "customPlacement": "dynamic.p.%user", "create": true},
@@ -165,8 +166,8 @@ FROM unnest('{b}'::text[]) AS username, yquota.place_application(username, '{}')
 ROLLBACK;
 
 --
--- V35: a configuration that Hadoop would not start with is not committed: one error, every
--- violation
+-- V35: a configuration that Hadoop would not start with cannot be committed, and one error lists
+-- all violations
 --
 \set VERBOSITY default
 SELECT pg_temp.legacy('{u:a:sales}');
@@ -176,20 +177,21 @@ SELECT pg_temp.legacy('{u:a:ambi,u:b:bob.%user,u:c:root.user.x,u:d:sales,g:e:roo
 SELECT pg_temp.json('[{"type": "group", "matches": "*", "policy": "reject"}, {"matches": "x", "policy": "custom"}, {"matches": "x", "policy": "setDefaultQueue"}, {"matches": "x", "policy": "user", "parentQueue": ""},
 	{"matches": "x", "policy": "user", "parentQueue": "sales"}, {"matches": "x", "policy": "secondaryGroupUser", "parentQueue": "root.none"}]');
 \set VERBOSITY terse
--- accepted: rules that might lead to a queue
+-- rules that may lead to a queue are accepted
 SELECT pg_temp.legacy('{u:a:%specified,u:b:%primary_group.%user,u:c:root.man.x,u:d:root.dynamic.x.y,u:e:dynamic.x.%user.y,u:f:man.%user,u:g:root.%user.x,u:h:root.user.bob.}');
--- a queue that a rule needs cannot go; nor can it become a parent
+-- a queue that a rule needs can neither be deleted nor become a parent
 SELECT pg_temp.legacy('{u:a:root.sales}');
 DELETE FROM yquota.queue WHERE path = 'root.sales';
 INSERT INTO yquota.queue (path) VALUES ('root.sales.more');
 UPDATE yquota.queue SET path = 'root.sold' WHERE path = 'root.sales';
--- a short name becomes ambiguous by configuration, but not by a submission
+-- a change of the configuration cannot make a short name ambiguous, but a submission that creates a
+-- queue can
 SELECT pg_temp.legacy('{u:a:sales}');
 INSERT INTO yquota.queue (path) VALUES ('root.user.sales');
 INSERT INTO yquota.queue (path, auto_created) VALUES ('root.dynamic.sales', true);
 SELECT p.queue_path, p.outcome, p.must_create, p.rule_kind, p.rule_position, p.reason, p.earlier_rules FROM yquota.place_application('a', '{}') AS p;
 DELETE FROM yquota.queue WHERE auto_created;
--- in one transaction the order does not matter; immediate checks see it at once
+-- within a transaction the order does not matter, but immediate checks see the state at once
 BEGIN;
 SELECT pg_temp.legacy('{u:a:root.soon}');
 INSERT INTO yquota.queue (path) VALUES ('root.soon');
@@ -198,7 +200,7 @@ BEGIN;
 SET CONSTRAINTS ALL IMMEDIATE;
 UPDATE yquota.mapping_rule SET queue = 'root.later';
 ROLLBACK;
--- rules that are not in force are not looked at
+-- rules that are not in force are not checked
 BEGIN;
 UPDATE yquota.scheduler_setting SET mapping_rule_format = 'json';
 UPDATE yquota.mapping_rule SET queue = 'root.later';
@@ -228,12 +230,12 @@ INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue) VALUES ('
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy) VALUES ('json', 1, 'user', 'x', 'anywhere');
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, fallback_result) VALUES ('json', 1, 'user', 'x', 'user', 'later');
 
--- Names of any letters
+-- Names with characters of all scripts
 INSERT INTO yquota.queue (path) VALUES ('root.Müller & Söhne'), ('root.user.o''brien "x"');
 SELECT pg_temp.legacy(ARRAY['u:Jürgen:Müller & Söhne', 'g:grün:root.user.o''brien "x"', 'u:%user:root.user.%user']);
 SELECT username, groups, p.queue_path, p.outcome FROM (VALUES ('Jürgen', '{}'::text[]), ('JÜRGEN', '{}'), ('x', '{rot,grün}'), ('o''brien "x"', NULL), ('; DROP TABLE', NULL)) AS v (username, groups), yquota.place_application(username, groups) AS p;
 
--- Many rules: found by name, in order, as a walk through all of them finds them
+-- Many rules: a search by name finds the same rules, in order, as a walk through all rules
 DELETE FROM yquota.mapping_rule;
 INSERT INTO yquota.queue (path) SELECT 'root.unman.q' || n FROM generate_series(1, 100) AS n;
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue)

@@ -1,5 +1,5 @@
--- Changes of the configuration that queues in force allow: states, deletion, conversion. All errors
--- are reported at once, at commit.
+-- Changes of the configuration that a running scheduler allows: states, deletions and conversions.
+-- All errors are reported together at commit.
 
 SET client_min_messages = warning;
 SET timezone = 'UTC';
@@ -73,7 +73,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.newer', '0');
 SELECT * FROM pg_temp.states;
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1.newer';
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1';
--- the start does not run queues that were not told to run
+-- starting the parent does not start the new queues below it
 SELECT * FROM pg_temp.states;
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.new';
@@ -143,7 +143,8 @@ SELECT i.key, i.value ->> 'value' AS value, i.value ->> 'from' AS "from"
 FROM yquota.effective_queue AS q, jsonb_each(q.inherited) AS i WHERE q.queue = 'root.q1.q7' ORDER BY i.key;
 SELECT user_limit_factor, minimum_user_limit_percent, maximum_am_resource_percent, maximum_application_lifetime, default_application_lifetime
 FROM yquota.effective_queue WHERE queue = 'root.q1.q7';
--- a default lifetime reaches those below only where there is a maximum; none is none
+-- queues below inherit a default lifetime only if there is a maximum, and without a maximum they
+-- have none
 BEGIN;
 UPDATE yquota.queue SET default_application_lifetime = 600, maximum_application_lifetime = NULL WHERE path IN ('root', 'root.q1');
 UPDATE yquota.queue SET default_application_lifetime = NULL WHERE path = 'root.q1';
@@ -155,11 +156,11 @@ SELECT queue, maximum_application_lifetime, default_application_lifetime FROM yq
 UPDATE yquota.queue SET maximum_application_lifetime = 0 WHERE path = 'root.q1.q7';
 SELECT queue, maximum_application_lifetime, default_application_lifetime FROM yquota.effective_queue WHERE queue ~ 'q7$';
 ROLLBACK;
--- as the list of properties has them
+-- the inherited settings are those of the list of properties
 SELECT p.column_name FROM yquota_internal.hadoop_property AS p
 WHERE p.table_name = 'queue' AND p.inherited_from IS NOT NULL
   AND p.column_name NOT IN ('maximum_allocation_mb', 'maximum_allocation_vcores', 'maximum_applications', 'state')
-  -- looked up when a queue is created
+  -- templates are only used when a queue is created
   AND p.column_name NOT LIKE 'auto_queue_creation_v2_%'
   AND NOT EXISTS (SELECT FROM yquota.effective_queue AS q WHERE q.inherited ? p.column_name)
 ORDER BY 1;

@@ -1,6 +1,6 @@
 --
--- Tables of queues: values of a row, rows that come with a queue and go with it, rights to change
--- them, and the audit.
+-- Tables of queues: valid values of a row, rows that depend on a queue, rights to change rows, and
+-- the audit.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_queue_tables WITH (FORCE);
@@ -12,8 +12,8 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \set VERBOSITY terse
 
 --
--- The list of properties and the tables agree. Every column but keys and settings of yquota's own
--- is in the list. Every property of the list has a column of a type that can hold it.
+-- The list of properties and the tables agree. Every column is in the list, except keys and
+-- settings of yquota's own. Every property of the list has a column whose type can hold it.
 --
 SELECT c.relname, a.attname AS missing_in_list
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -42,7 +42,7 @@ WHERE f.inherited_column IS NOT NULL AND NOT EXISTS (
 	SELECT FROM pg_attribute AS a
 	WHERE a.attrelid = format('yquota.%I', CASE f.inherited_from WHEN 'parent' THEN f.table_name WHEN 'queue' THEN 'queue' ELSE f.inherited_from END)::regclass
 	  AND a.attname = f.inherited_column);
--- defaults are written in the notation of their property
+-- each default can be read in the notation of its property
 SELECT f.property AS unreadable_default FROM yquota_internal.hadoop_property AS f
 WHERE f.default_value IS NOT NULL AND yquota_internal.hadoop_value(f.notation, f.default_value) IS NULL;
 
@@ -68,7 +68,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100
 INSERT INTO yquota.queue (path) VALUES ('root.a');
 
 --
--- Values: values that no version of Hadoop reads are refused
+-- Values that no version of Hadoop can read are refused
 --
 SELECT c AS capacity, yquota_internal.is_hadoop_capacity(c) AS is_one
 FROM unnest('{0,12.5,.5,5.,+1,-1,1e1,100f,2w,0.5w,-1w,w,NaN,"",5%," 5","[memory=1024,vcores=2]","[memory=50%,vcores=2w]","[memory = 1Gi]",[],"[a=1] ",[a=1,"[a=1];"}'::text[]) AS c;
@@ -91,8 +91,8 @@ INSERT INTO yquota.node_label (name) VALUES ('a b');
 INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.acl.enable', 'true');
 
 --
--- Rows of a queue may come before it within a transaction, follow its path and go with it. The
--- tables need no parent.
+-- Rows of a queue may be inserted before the queue within a transaction, follow changes of its
+-- path, and are deleted with it. The tables need no parent row.
 --
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.none', 'x', '0');
 BEGIN;
@@ -106,8 +106,8 @@ DELETE FROM yquota.queue WHERE path = 'root.moved';
 SELECT (SELECT count(*) FROM yquota.queue_label) AS labels, (SELECT count(*) FROM yquota.queue_user) AS users;
 
 --
--- The audit: one row per row, without NULLs; a key that changes is told as
--- DELETE and INSERT
+-- The audit has one row for each changed row, without NULLs. A changed key is recorded as DELETE
+-- and INSERT.
 --
 SELECT table_name, operation, old, new FROM yquota.audit WHERE old ->> 'path' IN ('root.later', 'root.moved') OR new ->> 'path' IN ('root.later', 'root.moved') ORDER BY audit_id;
 BEGIN;
@@ -117,7 +117,7 @@ COMMIT;
 SELECT table_name, operation, old, new FROM yquota.audit ORDER BY audit_id DESC LIMIT 3;
 
 --
--- Administrators change, viewers and members read, others do neither
+-- Administrators change rows, viewers and members read them, and other roles do neither
 --
 CREATE ROLE yquota_test_queue_admin;
 CREATE ROLE yquota_test_queue_viewer;

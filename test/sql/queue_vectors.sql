@@ -1,11 +1,11 @@
--- Configurations whose figures are known from the CapacityScheduler's own tests: acceptance,
--- refusals with their words, and results.
+-- Configurations from the CapacityScheduler's own tests: which are accepted, which are refused with
+-- which message, and the resulting figures.
 
 SET client_min_messages = warning;
 
--- Replace the configuration by that of a cluster that starts. Lines are "path capacity maximum",
--- with @label behind the path for a label. A - stands for an unset value and + for an automatically
--- created queue. Then a command sets the rest.
+-- Replace the configuration by that of a new cluster. Each line is "path capacity maximum", and
+-- @label follows the path for a label. A - is an unset value, and + an automatically created queue.
+-- The command then changes further settings.
 CREATE FUNCTION pg_temp.configure(queues text, command text DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,7 +1,7 @@
 --
--- Costs by container, window and day, and the running containers: docs/design.md 3 and 4. A vcore
--- costs one credit per second here, so every figure can be checked by hand. The test works in a
--- database of its own: prices, rules and the clock are global.
+-- Costs by container, window and day, and running containers: docs/design.md 3 and 4. A vcore costs
+-- one credit per second here, so every figure can be checked by hand. The test uses its own
+-- database, because prices, rules and the clock are global.
 --
 CREATE DATABASE yquota_reports;
 \c yquota_reports
@@ -16,8 +16,8 @@ INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 INSERT INTO yquota.node (name, rack, label, total) VALUES
 	('n1', '/r1', '', '[memory-mb=8192,vcores=8]'), ('n2', '/r1', 'gpu', '[memory-mb=8192,vcores=8,yarn.io/gpu=2]');
 
--- f1 ran two hours, with a change after one; f2 ran over the night in which
--- Stockholm's clocks go forward; r1 still runs
+-- f1 ran for two hours, with a change after one hour. f2 ran through the night in which Stockholm's
+-- clocks go forward, and r1 still runs.
 INSERT INTO yquota.container_event
 	(event, container_id, occurred_at, project, username, application_id, queue, node, allocation, execution_type, exit_status)
 VALUES
@@ -44,12 +44,12 @@ SELECT * FROM yquota.cost_between('-infinity', 'infinity') ORDER BY project;
 SELECT * FROM yquota.cost_between('-infinity', 'infinity', '{}');
 SELECT * FROM yquota.cost_between('-infinity', 'infinity', '{container_id,queue,execution_type,node,username,application_id,project}')
 ORDER BY container_id, queue;
--- parts of segments: half an hour of each side of the change
+-- the window has half an hour before the change, and half an hour after it
 SELECT queue, amount FROM yquota.cost_between('2026-03-02 10:30+00', '2026-03-02 11:30+00', '{queue}') ORDER BY queue;
--- the last microsecond of f1, and the first one after it
+-- the last microsecond of f1, and the microsecond after it
 SELECT amount FROM yquota.cost_between('2026-03-02 11:59:59.999999+00', '2026-03-02 12:00+00');
 SELECT amount FROM yquota.cost_between('2026-03-02 12:00+00', '2026-03-02 12:00:00.000001+00');
--- running: up to the clock only
+-- a running container costs only up to the clock
 SELECT amount FROM yquota.cost_between('2026-03-31 11:30+00', '2026-03-31 11:45+00');
 SELECT amount FROM yquota.cost_between('2026-03-31 11:30+00', '2026-04-01 00:00+00');
 SELECT amount FROM yquota.cost_between('2026-03-31 12:00+00', '2026-04-01 00:00+00');
@@ -60,7 +60,7 @@ SELECT * FROM yquota.cost_between('2026-03-02', '2026-03-01');
 SELECT * FROM yquota.cost_between('2026-03-02', NULL);
 SELECT * FROM yquota.cost_between('2026-03-02', '2026-03-03', '{project,day}');
 
--- a late UPDATE is settled by rows that take back and put right
+-- a late UPDATE is settled by rows that reverse the old charge, and rows that charge again
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
 VALUES ('CONTAINER_UPDATE', 'f1', '2026-03-02 11:30:00+00', '[vcores=4]');
 SELECT "from", "to", number, corrects, amount FROM yquota.charge WHERE container_id = 'f1' ORDER BY number;
@@ -68,7 +68,8 @@ SELECT node, allocation, finished_at, exit_status, charged, cost FROM yquota.con
 SELECT amount FROM yquota.cost_between('2026-03-02 10:00+00', '2026-03-02 12:00+00');
 SELECT amount FROM yquota.cost_between('2026-03-02 11:15+00', '2026-03-02 11:45+00');
 
--- the last of a multiplier's 18 decimals counts, for as many microseconds as it holds
+-- the last of a multiplier's 18 decimals counts for each microsecond in which the multiplier is in
+-- force
 SELECT yquota.set_multiplier('GENERAL', 1.000000000000000001, '2026-03-31 12:00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'r2', '2026-03-31 11:59:59.999999+00', 'ops', '[vcores=7]');
@@ -76,7 +77,7 @@ SELECT yquota.set_clock('2026-03-31 12:00:00.000003+00');
 SELECT project, amount FROM yquota.cost_between('2026-03-31 11:59:59.999999+00', '2026-04-01') ORDER BY project;
 
 --
--- The minimum run time is paid for at the finish
+-- Padding up to the minimum run time is charged at the finish
 --
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-31 12:00:01+00', '10 s');
 SELECT yquota.set_multiplier('GENERAL', 1, '2026-03-31 12:00:01+00');
@@ -93,7 +94,7 @@ SELECT amount FROM yquota.cost_between('2026-03-31 12:30:04+00', '2026-03-31 12:
 WHERE container_id = 'm1';
 
 --
--- Splitting a window anywhere changes no sum
+-- Splitting a window at any instant changes no sum
 --
 SELECT count(*) AS windows, count(*) FILTER (WHERE whole <> first + second) AS wrong
 FROM generate_series('2026-03-01 23:59:59.3+00'::timestamptz, '2026-03-31 13:00+00', '7 h 13 min 5.000007 s') part
@@ -104,10 +105,10 @@ CROSS JOIN LATERAL (
 ) sums;
 
 --
--- Days: Stockholm's 29 March has 23 hours, its 25 October 25
+-- Days: in Stockholm 29 March has 23 hours, and 25 October has 25
 --
 SELECT day, project, queue, amount FROM yquota.daily_cost ORDER BY day, project, queue;
--- as if it had been so from the beginning
+-- set the time zone as if it had been set from the beginning
 SET session_replication_role = replica;
 INSERT INTO yquota.billing_setting (timezone) VALUES ('Europe/Stockholm');
 RESET session_replication_role;
@@ -117,7 +118,7 @@ SELECT yquota.set_clock('2026-10-27 00:00:00+00');
 SELECT day, username, amount / 4 / 3600 AS hours FROM yquota.daily_cost
 WHERE application_id = 'app_3' AND day BETWEEN '2026-10-24' AND '2026-10-27' ORDER BY day;
 SELECT (SELECT sum(amount) FROM yquota.daily_cost) = (SELECT sum(cost) FROM yquota.container_cost) AS adds_up;
--- a day equals cost_between() about it
+-- a day's cost equals cost_between() of that day
 SELECT day, sum(daily.amount) AS amount,
 	   (SELECT amount FROM yquota.cost_between(day::timestamp AT TIME ZONE 'Europe/Stockholm',
 											   (day + 1)::timestamp AT TIME ZONE 'Europe/Stockholm', '{}'))
@@ -125,7 +126,7 @@ SELECT day, sum(daily.amount) AS amount,
 FROM yquota.daily_cost daily
 WHERE day IN ('2026-03-28', '2026-03-29', '2026-10-25') GROUP BY day ORDER BY day;
 
--- midnights that do not exist, and that happen twice
+-- midnights that do not exist, or occur twice
 SELECT day, zone, yquota_internal.billing_day_start(day, zone),
 	   yquota_internal.billing_day_start(day + 1, zone) - yquota_internal.billing_day_start(day, zone) AS long,
 	   yquota_internal.billing_day(yquota_internal.billing_day_start(day, zone), zone) = day AS begins,
@@ -169,7 +170,7 @@ SELECT count(*) FROM yquota.project_usage;
 SELECT * FROM yquota.verify();
 
 --
--- A bill sums up to the cost, to the last digit, for every container
+-- For every container, explain_charge() adds up to the cost, to the last digit
 --
 SELECT count(*) > 0 AS some, count(*) FILTER (WHERE bill.amount IS DISTINCT FROM container_cost.cost) AS wrong
 FROM yquota.container_cost

@@ -1,6 +1,6 @@
 --
--- Interceptors of requests and responses. The test has their registration, the rows that they see,
--- change, refuse and leave out, their rights, errors, and repeated calls.
+-- Interceptors of requests and responses: how they are registered, which rows they see, change,
+-- refuse and leave out. Further tests are about their rights, errors, and repeated calls.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_request_interceptor WITH (FORCE);
@@ -40,7 +40,7 @@ BEGIN
 	RETURN request;
 END
 $$;
--- gives away the priority, and refuses large sets
+-- this interceptor sets the priority to 7, and refuses large sets
 CREATE FUNCTION "Judge"(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -78,9 +78,9 @@ SELECT decision, application_id, stopped_by, stopped_at FROM yquota.allocate_opp
 SELECT * FROM asked;
 SELECT decision, priority, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 2), ask(5, id => 3)], seed => 1);
 SELECT outcome, count, priority, stopped_by, stopped_at FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[], ARRAY[ask(4)]);
--- outstanding requests stay so
+-- outstanding requests stay outstanding
 SELECT outcome, count, priority, stopped_by, stopped_at FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[], ARRAY[ask(12)], ARRAY[ask(2, id => 9)]);
--- the other way round
+-- the interceptors run in the other order
 UPDATE yquota.request_interceptor SET position = 5 WHERE position = 20;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(12, 'GUARANTEED')]);
 SELECT * FROM asked;
@@ -105,7 +105,7 @@ SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('appli
 UPDATE yquota.request_interceptor SET position = -1 WHERE position = 10;
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 1, seed => 1);
 SELECT decision, stopped_by FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 2, seed => 1);
--- a refused request is judged again
+-- a refused request goes through the interceptors again
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2, id => 5)], response_id => 2, seed => 1);
 
 \echo errors name the interceptor
@@ -135,7 +135,7 @@ SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED'
 SELECT yquota.request_containers('application_1_0001', NULL);
 SELECT try('adds');
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
--- replaced by one with another result, and dropped
+-- the function is replaced by one with another result type, and then dropped
 SELECT try('strict');
 SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
 DROP FUNCTION strict;
@@ -169,7 +169,7 @@ CREATE ROLE yquota_test_interceptor_admin;
 CREATE ROLE yquota_test_interceptor_operator;
 SELECT yquota.allow_role('yquota_test_interceptor_admin', 'admin'), yquota.allow_role('yquota_test_interceptor_operator', 'operator');
 \set VERBOSITY terse
--- administrators alone register them
+-- only administrators may register interceptors
 SET ROLE yquota_test_interceptor_operator;
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.who');
 UPDATE yquota.request_interceptor SET position = 2;
@@ -187,7 +187,7 @@ SELECT try('peeks');
 SET ROLE yquota_test_interceptor_operator;
 SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
 SELECT yquota.request_containers('application_1_0001', '[vcores=1]', 1);
--- the role is as before, after an error as well
+-- the current role is restored, also after an error
 SELECT current_user, session_user = current_user AS is_session;
 BEGIN;
 SAVEPOINT a;
@@ -213,7 +213,7 @@ SET ROLE yquota_test_interceptor_operator;
 SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
 SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
 RESET ROLE;
--- EXECUTE is asked for at the call
+-- EXECUTE on the function is checked at each call
 SELECT try('who');
 REVOKE EXECUTE ON FUNCTION who FROM PUBLIC;
 SET ROLE yquota_test_interceptor_operator;
@@ -241,11 +241,11 @@ INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
 ALTER FUNCTION site.rises SECURITY DEFINER;
 INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
 RESET ROLE;
--- the role that registers it does not matter
+-- the role that registers the function does not affect its rights
 INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
 SELECT try('who');
 UPDATE yquota.request_interceptor SET function = 'site.rises';
--- given away after it was registered, and given back
+-- the function gets another owner after its registration, and then the old owner again
 ALTER FUNCTION site.rises SECURITY INVOKER;
 ALTER FUNCTION site.rises OWNER TO yquota_test_interceptor_super;
 UPDATE yquota.request_interceptor SET function = 'site.rises';
@@ -262,7 +262,7 @@ ALTER FUNCTION site.rises OWNER TO yquota_test_interceptor_super;
 SET ROLE yquota_test_interceptor_operator;
 SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
 RESET ROLE;
--- an owner that is no superuser any more
+-- the owner of the function loses superuser
 ALTER ROLE yquota_test_interceptor_super NOSUPERUSER;
 SET ROLE yquota_test_interceptor_operator;
 SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
@@ -273,7 +273,7 @@ DROP ROLE yquota_test_interceptor_super;
 GRANT EXECUTE ON FUNCTION who TO PUBLIC;
 SELECT try('who');
 \set VERBOSITY terse
--- the owner of an index does not speak for the role that builds it
+-- the function of an index does not act for the role that builds the index
 CREATE FUNCTION asks(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT count(*)::integer FROM yquota.allocate_distributed('{}', '{}') $$;
 CREATE INDEX ON salary (asks(amount));
 
@@ -309,7 +309,7 @@ SELECT n, (request).function, (request).application_id AS application, cardinali
 	(request).blacklist_additions AS additions, (request).blacklist_removals AS removals, (request).releases, (request).refused_because AS refused, cardinality(rows) AS rows
 FROM seen ORDER BY n;
 SELECT n, (request).function, r.* FROM seen CROSS JOIN unnest(rows) AS r ORDER BY n, r.container_id;
--- requests of an application are shown, decisions of cycles are not
+-- requests of an application go through interceptors, and decisions of cycles do not
 TRUNCATE seen RESTART IDENTITY;
 SELECT decision, application_id FROM yquota.schedule();
 SELECT count(*) FROM seen;
@@ -321,7 +321,7 @@ BEGIN
 	request.updates := ARRAY(SELECT u FROM unnest(request.updates) AS u WHERE u.container_id <> 'container_1_0002_01_000001');
 	request.blacklist_additions := array_remove(request.blacklist_additions, 'n1');
 	request.releases := array_remove(request.releases, 'container_1_0002_01_000001');
-	-- a request of another application, which changes nothing
+	-- the function returns another application's request, which has no effect
 	request.application_id := 'application_1_0001';
 	request.function := 'x';
 	RETURN request;
@@ -362,16 +362,16 @@ CREATE FUNCTION hides_first(request yquota.allocate_request, rows yquota.allocat
 CREATE FUNCTION hides_last(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
 	LANGUAGE sql RETURN CASE WHEN cardinality(rows) > 1 THEN ARRAY[cardinality(rows), cardinality(rows)] END;
 DELETE FROM yquota.request_interceptor;
--- the chain goes back: hides_last comes first
+-- responses pass the chain in reverse order, so hides_last runs first
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees_rows', 'response'), (2, 'public.hides_first', 'response'), (3, 'public.hides_last', 'response');
 TRUNCATE seen RESTART IDENTITY;
 SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 20)], seed => 1, response_id => 2);
 SELECT r.container_id FROM seen CROSS JOIN unnest(rows) AS r ORDER BY 1;
--- containers that are left out have ended, and no decision is about them
+-- containers that are left out have ended, and have no decision
 SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002' ORDER BY 1;
 SELECT container_id, decision FROM yquota.decision WHERE application_id = 'application_1_0002' AND execution_type = 'OPPORTUNISTIC' ORDER BY 1;
 SELECT container_id, exit_status FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' ORDER BY 1;
--- a repeated call is answered as the first one was
+-- a repeated call gets the answer of the first call
 SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 20)], seed => 1, response_id => 2);
 SELECT count(*) FROM seen;
 SELECT outcome, node, count FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r', NULL)]::yquota.leased_node[], ARRAY[ask(3)]);
@@ -381,7 +381,7 @@ BEGIN;
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 21)], seed => 1);
 ROLLBACK;
 SELECT count(*) FROM yquota.verify();
--- returned values are numbers of existing rows
+-- an interceptor must return numbers of existing rows
 CREATE FUNCTION hides_more(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
 	LANGUAGE sql RETURN ARRAY[cardinality(rows) + 1];
 CREATE FUNCTION hides_none(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
@@ -396,7 +396,8 @@ SELECT yquota.release_containers('{}');
 DROP FUNCTION hides_none;
 SELECT yquota.release_containers('{}');
 SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
--- its rights are those of the role, and its owner is trusted
+-- an interceptor of responses runs with the rights of the calling role, and its owner must be
+-- trusted
 CREATE FUNCTION judges(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
 	LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'rows seen as %', current_user; RETURN NULL; END $$;
 DELETE FROM yquota.request_interceptor;

@@ -1,6 +1,6 @@
 --
--- Costs of all projects under other prices. A database with the real terms and a database where the
--- others were in force give equal results.
+-- Costs of all projects under other prices. rerate() in a database with the real terms must equal
+-- the costs in a database where the other terms were in force.
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_rerate;
@@ -10,7 +10,8 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops'), ('idle');
 SELECT yquota.set_clock('2026-03-01 00:00+00');
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '2 min');
--- utilization goes up and down; a group of its own below and above GENERAL
+-- utilization rises and falls, so that a separate group is sometimes below GENERAL and sometimes
+-- above
 CREATE PROCEDURE tell() LANGUAGE plpgsql AS $$
 BEGIN
 	FOR minute IN 0..120 LOOP
@@ -35,7 +36,7 @@ END $$;
 CREATE DATABASE yquota_rerate_other TEMPLATE yquota_rerate;
 \set terms '{"base_prices": {"vcores": 1.7, "yarn.io/gpu": {"base_price": 9, "unit": 2}}, "price_groups": {"GENERAL": {"tipping_point": 0.25, "increment_factor": 3, "max_multiplier": 2.5}, "GPU": {"tipping_point": 0.5, "increment_factor": 1.25}}, "factors": [{"dimension": "queue", "name": "root.prod", "factor": 1.5}]}'
 
--- where the others were in force
+-- this database had the other terms
 \c yquota_rerate_other
 SET timezone = 'UTC';
 SET client_min_messages = warning;
@@ -65,18 +66,19 @@ SELECT project, was = would_be AS is_same, difference FROM yquota.rerate('-infin
 SELECT project, was = would_be AS is_same FROM yquota.rerate('-infinity', 'infinity', '{"base_prices": {}, "price_groups": {}, "factors": []}');
 SELECT project, would_be / was AS ratio FROM yquota.rerate('-infinity', 'infinity', '{"factors": [{"dimension": "username", "name": "ann", "factor": 0.5}]}', 'lab');
 SELECT project, would_be FROM yquota.rerate('-infinity', 'infinity', '{"base_prices": {"vcores": 0, "memory-mb": 0, "yarn.io/gpu": 0}}');
--- afterwards all is as it was
+-- rerate() leaves everything as it was
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"base_prices": {"vcores": 1000000000000}, "price_groups": {"GENERAL": {"increment_factor": 1000000}}, "factors": [{"dimension": "username", "name": "ann", "factor": 1000000}]}') WHERE would_be < 0;
 SELECT * FROM yquota.verify();
 
--- nothing is posted until asked for, and then once
+-- rerate() posts nothing unless requested, and each correction once
 SELECT count(*) FROM yquota.quota_grant;
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:30+00', :'terms', post => true, reason => 'wrong prices');
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:30+00', :'terms', 'lab', true, 'wrong prices again');
 SELECT project, amount, reason, kind FROM yquota.quota_grant ORDER BY 1;
 SELECT * FROM yquota.verify();
--- equal terms in other notations: in other words, with values in force anyway, or beyond the window
+-- Equal terms in another notation are not posted again. They are written differently, repeat values
+-- that are in force anyway, or apply beyond the window.
 CREATE VIEW corrections AS SELECT project, count(*), sum(amount) FROM yquota.quota_grant WHERE reason = 'half price' GROUP BY project ORDER BY project;
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}}', NULL, true, 'half price');
 TABLE corrections;
@@ -98,7 +100,7 @@ SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}, "factors": [{"name": "bob", "dimension": "username", "factor": 3}]}');
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 10:59+00', '{"base_prices": {"vcores": 0.5}}');
 
--- tariffs that are looked at beside the one in force
+-- shadow tariffs are computed beside the tariff in force
 INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('twice', '{"base_prices": {"vcores": 2, "memory-mb": 2, "yarn.io/gpu": 2}}'), ('other', :'terms');
 SELECT tariff, project, was, would_be / was AS ratio FROM yquota.shadow_costs('2026-03-01 10:10+00', '2026-03-01 11:30+00');
 SELECT tariff, project FROM yquota.shadow_costs('2026-03-01 10:10+00', '2026-03-01 11:30+00', 'ops');

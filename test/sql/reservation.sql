@@ -1,4 +1,4 @@
--- Reservations: definitions, answers, rules in their order, lists, roles, history.
+-- Reservations: definitions, answers, the order of rules, ACLs, roles and history.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation WITH (FORCE);
@@ -17,22 +17,22 @@ INSERT INTO yquota.queue (path, capacity, reservable, average_capacity, reservat
 	('root', NULL, NULL, NULL, NULL, 1), ('root.plan', '80', true, NULL, 3600000, 2), ('root.other', '20', NULL, NULL, NULL, 3);
 INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=12500,vcores=12]' FROM generate_series(1, 10) AS i;
 
--- A gang of ten, each for ten minutes, some time between twelve and one.
+-- A gang of ten containers runs together for ten minutes, at some time between twelve and one.
 CREATE FUNCTION pg_temp.gang(containers integer, concurrency integer DEFAULT 1, duration interval DEFAULT '10 min', mb bigint DEFAULT 1000)
 	RETURNS yquota.reservation_request LANGUAGE sql
 	RETURN yquota.reservation_request(yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), containers, duration, concurrency);
 CREATE FUNCTION pg_temp.noon(VARIADIC requests yquota.reservation_request[]) RETURNS yquota.reservation_contract LANGUAGE sql
 	RETURN yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', requests, 'ALL');
 
--- Without the system every call says so.
+-- Without the reservation system every call reports that it is off.
 SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
 INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
 
--- An id is a time and a number; nothing is stored.
+-- An id consists of a time and a number, and nothing is stored for it.
 SELECT yquota.new_reservation_id(), yquota.new_reservation_id();
 SELECT count(*) FROM yquota.reservation_definition;
 
--- A dry run stores nothing; a submission does, once.
+-- A dry run stores nothing, and a submission stores its reservation once.
 SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)), dry_run => true);
 SELECT count(*) FROM yquota.reservation_definition;
 SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
@@ -43,12 +43,12 @@ SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alic
 TABLE yquota.reservation_definition;
 TABLE yquota.reservation_allocation;
 
--- A number has one id, as Hadoop writes it.
+-- Each number has one id, in Hadoop's notation.
 SELECT reservation_id, accepted_at FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
 SELECT reservation_id FROM yquota.submit_reservation('reservation_1_00012345', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), true);
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'alice', '{}', 'reservation_1_1');
 
--- Input that cannot be read is an error.
+-- Arguments that cannot be read cause an error.
 SELECT yquota.submit_reservation(NULL, 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.submit_reservation('reservation_1', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.submit_reservation('reservation_1_2x', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
@@ -91,7 +91,7 @@ SELECT try.* FROM (VALUES
 	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '1 min', -1)], 'ALL', NULL),
 	('12:00', '13:00', ARRAY[pg_temp.gang(2, 1, '1 min', 9223372036854775807)], 'ALL', NULL),
 	('12:00', '13:00', ARRAY[yquota.reservation_request('[]', 1, '1 min')], 'ALL', NULL),
-	-- rules of the input, in their order
+	-- violations of the rules for the input, in their order
 	('09:00', '10:00:01', ARRAY[pg_temp.gang(1)], 'ALL', NULL),
 	('09:00', '10:00', '{}', 'ALL', NULL),
 	('12:00', '12:05', ARRAY[pg_temp.gang(1000, 1000)], 'ALL', NULL),
@@ -108,7 +108,7 @@ SELECT try.* FROM (VALUES
 	('12:00', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', '0'),
 	('12:00', '12:00:00.001', ARRAY[pg_temp.gang(1, 1, '1 ms')], 'ALL', '1 ms'),
 	('12:00', '13:00', array_fill(pg_temp.gang(1), '{1001}'), 'ALL', NULL),
-	-- rules of requests, when they are placed
+	-- violations of the rules for requests, which are checked during placement
 	('12:00', '13:00', ARRAY[pg_temp.gang(1, 0)], 'ALL', NULL),
 	('12:00', '13:00', ARRAY[pg_temp.gang(0, 1)], 'ALL', NULL),
 	('12:00', '13:00', ARRAY[pg_temp.gang(-5, 1)], 'ALL', NULL),
@@ -162,8 +162,8 @@ SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 
--- The first of several errors is that of Hadoop: the id, the queue, the plan, the definition, and
--- its rules one after the other.
+-- Among several errors Hadoop's first one is reported. Its order is the id, the queue, the plan,
+-- the definition, and then each rule of the definition.
 SELECT yquota.submit_reservation(NULL, NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.submit_reservation('reservation_1_0002', NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.none', 'alice', '{}', 'none', NULL);
@@ -172,7 +172,7 @@ SELECT yquota.update_reservation(NULL, 'alice', '{}', NULL);
 SELECT yquota.update_reservation('reservation_1_0002', 'alice', '{}', NULL);
 SELECT yquota.delete_reservation(NULL, NULL, NULL);
 SELECT yquota.list_reservations('root.none', 'alice', '{}', "from" => '2026-03-02 13:00+00', "to" => '2026-03-02 12:00+00');
--- each line without the fault of the one before it
+-- each line corrects the error that the line before reports
 SELECT try.* FROM (VALUES
 	('13:00', '09:00', '{}', '-1 hour'),
 	('13:00', '12:00', '{}', '-1 hour'),
@@ -191,7 +191,8 @@ SELECT try.* FROM (VALUES
 CROSS JOIN LATERAL pg_temp.try(yquota.reservation_contract(('2026-03-02 ' || v.arrival || '+00')::timestamptz, ('2026-03-02 ' || v.deadline || '+00')::timestamptz,
 	v.requests, 'ALL', v.recurrence::interval)) AS try;
 
--- As many requests, copies of a period and windows of a search as there may be, and one more.
+-- The largest allowed number of requests, of copies of a period, and of windows of a search, and in
+-- each case one more.
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', array_fill(pg_temp.gang(1), '{1000}'), 'ANY')),
 	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', array_fill(pg_temp.gang(1), '{1001}'), 'ANY'));
 UPDATE yquota.scheduler_setting SET reservation_most_copies = 24;
@@ -204,7 +205,7 @@ SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-0
 	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00+00'::timestamptz + 1000001 * interval '1 s', ARRAY[pg_temp.gang(1, 1, '1 s')]));
 UPDATE yquota.scheduler_setting SET reservation_most_windows = 3;
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
--- six for each request
+-- a search has six windows for each request
 UPDATE yquota.scheduler_setting SET reservation_most_windows = 17;
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1))), pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1), pg_temp.gang(1)));
 UPDATE yquota.queue SET reservation_agent = 'GreedyReservationAgent' WHERE path = 'root.plan';
@@ -213,7 +214,8 @@ SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1))), pg_temp.try(
 UPDATE yquota.queue SET reservation_agent = NULL WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_most_windows = NULL;
 
--- A periodic reservation is not written out for years: 17,280 steps a day.
+-- The plan does not store a periodic reservation for years in advance: it would have 17,280 steps a
+-- day.
 BEGIN;
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0005', 'root.plan', 'carol', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00:05+00', ARRAY[pg_temp.gang(1, 1, '5 s')], recurrence => '10 s'));
@@ -226,7 +228,7 @@ ROLLBACK TO showing;
 SELECT * FROM yquota.reservation_plan_text('root.plan', '2026-03-02 12:00+00', '2026-12-02 12:00+00');
 ROLLBACK;
 
--- Limits of users, with the capacity that they are a share of.
+-- Limits of users are shares of the plan's capacity.
 UPDATE yquota.queue SET instantaneous_max_capacity = 50, reservation_agent = 'org.apache.hadoop.yarn.server.resourcemanager.reservation.planning.GreedyReservationAgent'
 WHERE path = 'root.plan';
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(60, 60)));
@@ -235,11 +237,11 @@ SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(60, 60)));
 UPDATE yquota.queue SET average_capacity = NULL, reservation_policy = 'NoOverCommitPolicy' WHERE path = 'root.plan';
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(90, 90)));
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(90, 90, '50 min')));
--- promised more than there is
+-- the plan has more reservations than the cluster has resources
 UPDATE yquota.node SET total = '[memory-mb=1000,vcores=12]';
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
 SELECT "from", "to", capacity, committed, available, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-02 13:00+00');
--- others are placed beside that by a setting, and an update keeps its allocation
+-- a setting allows further reservations in such a plan, and an update keeps its allocation
 CREATE FUNCTION pg_temp.place(username text, containers integer, duration interval DEFAULT '10 min', recurrence interval DEFAULT NULL)
 	RETURNS text LANGUAGE sql
 	RETURN (SELECT concat_ws('; ', a.accepted, a.decided_by, to_char(a."from", 'HH24:MI'), to_char(a."to", 'HH24:MI'))
@@ -265,7 +267,7 @@ UPDATE yquota.scheduler_setting SET reservation_plans_around_overcommitment = NU
 \x off
 UPDATE yquota.node SET total = '[memory-mb=12500,vcores=12]';
 
--- Hadoop's manual calls 1 the whole plan, and a setting makes it so.
+-- Hadoop's manual says that 1 means the whole plan. A setting makes this true.
 UPDATE yquota.queue SET instantaneous_max_capacity = 1, average_capacity = 0.02 WHERE path = 'root.plan';
 SELECT pg_temp.place('bob', 1), pg_temp.place('bob', 2);
 UPDATE yquota.scheduler_setting SET reservation_reads_fractions = true;
@@ -275,7 +277,7 @@ SELECT pg_temp.place('bob', 48, '1 hour'), pg_temp.place('bob', 51, '1 hour');
 UPDATE yquota.scheduler_setting SET reservation_reads_fractions = NULL;
 UPDATE yquota.queue SET instantaneous_max_capacity = NULL WHERE path = 'root.plan';
 
--- A dry run offers acceptable alternatives: more time, or fewer containers.
+-- A refused dry run offers alternatives that would be accepted: more time, or fewer containers.
 CREATE FUNCTION pg_temp.offer(requests yquota.reservation_request[], interpreter yquota.reservation_interpreter DEFAULT 'ALL', recurrence interval DEFAULT NULL, until timestamptz DEFAULT '2026-03-02 13:00+00',
 	username text DEFAULT 'bob', OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -294,15 +296,17 @@ END $$;
 CREATE FUNCTION pg_temp.offers(OUT number integer, OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) RETURNS SETOF record LANGUAGE sql
 BEGIN ATOMIC
 	SELECT t.number, o.* FROM (VALUES
-		-- accepted; longer than the time; more than the plan at a time; beside alice's ten; more
-		-- than the plan in any time
+		-- The first is accepted, and the others are refused. They need more time than there is, or
+		-- more than the plan at a time. Or they need room beside alice's ten, or more than the plan
+		-- at any time.
 		(1, ARRAY[pg_temp.gang(1)], 'ALL', NULL, '13:00'), (2, ARRAY[pg_temp.gang(1), pg_temp.gang(2, 2, '50 min')], 'ORDER', NULL, '12:30'),
 		(3, ARRAY[pg_temp.gang(200, 10, '40 min')], 'ALL', NULL, '13:00'), (4, ARRAY[pg_temp.gang(90, 90, '55 min')], 'ALL', NULL, '13:00'),
 		(5, ARRAY[pg_temp.gang(194, 97)], 'ALL', NULL, '13:00'), (6, ARRAY[pg_temp.gang(97, 97), pg_temp.gang(10, 2)], 'ANY', NULL, '12:05'),
-		-- requests in proportion; a periodic reservation has no more time than its period
+		-- fewer containers reduce all requests in proportion, and a periodic reservation cannot get
+		-- more time than its period
 		(7, ARRAY[pg_temp.gang(300, 2, '20 min'), pg_temp.gang(100, 10, '20 min'), pg_temp.gang(3, 3, '20 min')], 'ALL', NULL, '13:00'),
 		(8, ARRAY[pg_temp.gang(96, 96, '55 min')], 'ALL', '2 hours', '13:00'), (9, ARRAY[pg_temp.gang(960, 1, '25 min')], 'ALL', '2 hours', '13:00'),
-		-- rules that neither helps
+		-- for violations of these rules neither alternative helps
 		(10, ARRAY[pg_temp.gang(1, 1, '10 min', 8193)], 'ALL', NULL, '13:00'), (11, ARRAY[pg_temp.gang(1)], 'ALL', '30 min', '13:00'),
 		(12, ARRAY[pg_temp.gang(101, 101)], 'ALL', '-1 hour', '13:00')) AS t (number, requests, interpreter, recurrence, until)
 	CROSS JOIN LATERAL pg_temp.offer(t.requests, t.interpreter::yquota.reservation_interpreter, t.recurrence::interval, ('2026-03-02 ' || t.until || '+00')::timestamptz) AS o
@@ -314,14 +318,15 @@ SELECT * FROM pg_temp.offers();
 UPDATE yquota.queue SET average_capacity = 50 WHERE path = 'root.plan';
 SELECT * FROM pg_temp.offer(ARRAY[pg_temp.gang(60, 60, '1 hour')]);
 UPDATE yquota.queue SET average_capacity = NULL, reservation_agent = NULL WHERE path = 'root.plan';
--- updates, for which the old version counts as free
+-- for an update the old version counts as free
 SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_containers).requests FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(97, 97)), true);
 SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_containers).requests FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20, '61 min')), true);
--- not when it is no dry run
+-- a real submission gets no alternatives
 SELECT accepted, decided_by, with_later_deadline, with_fewer_containers FROM yquota.submit_reservation('reservation_1_0002', 'root.plan', 'bob', '{}', 'p', pg_temp.noon(pg_temp.gang(97, 97)));
 SELECT count(*) FROM yquota.reservation_definition;
 
--- A clock that has stepped back changes no promise; one that has stepped on and back neither.
+-- A clock that steps back changes no reservation, and neither does a clock that steps forward and
+-- back.
 SELECT yquota.set_clock('2026-03-02 09:30+00');
 SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
 SELECT accepted, accepted_at FROM yquota.submit_reservation('reservation_1_0008', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
@@ -335,12 +340,12 @@ SELECT reservation_id FROM yquota.list_reservations('root.plan', 'alice', '{}');
 DELETE FROM yquota.reservation_definition WHERE reservation_id = 'reservation_1_0008';
 SELECT yquota.set_clock('2026-03-02 10:00:01+00');
 
--- Classes that are not there are refused when the configuration is checked.
+-- Unknown classes are refused when the configuration is checked.
 UPDATE yquota.queue SET reservation_agent = 'org.example.LuckyAgent' WHERE path = 'root.plan';
 UPDATE yquota.queue SET reservation_policy = 'LuckyPolicy' WHERE path = 'root.plan';
 UPDATE yquota.queue SET reservation_planner = 'LuckyPlanner' WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_system_plan_follower = 'FairSchedulerPlanFollower';
--- so are times with which sums would not fit
+-- times are refused when their sums would overflow
 UPDATE yquota.queue SET reservation_window = 9223372036854775807 WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = 3153600000001;
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 3153600000001;
@@ -355,7 +360,7 @@ SELECT yquota.remove_ended_reservations('2026-03-01 10:00+00');
 ROLLBACK;
 UPDATE yquota.queue SET reservation_agent = NULL, reservation_policy = NULL WHERE path = 'root.plan';
 
--- An update takes the place of the old version, which stays as history; the same update again decides nothing.
+-- An update replaces the old version, which stays as history. A repeated update decides nothing.
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
 SELECT * FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20)), dry_run => true);
 SELECT * FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(200, 200)));
@@ -366,19 +371,21 @@ SELECT reservation_id, version, username, (requests[1]).num_containers, accepted
 SELECT yquota.update_reservation('reservation_1_0007', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', NULL);
 
--- A periodic reservation: rows of its first period, and its allocation over two days.
+-- A periodic reservation: the rows of its first period, and its allocation over two days.
 SELECT * FROM yquota.submit_reservation('reservation_1_0003', 'root.plan', 'bob', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
 SELECT "from", "to", allocation FROM yquota.reservation_allocation WHERE reservation_id = 'reservation_1_0003' ORDER BY "from";
 SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-04 12:00+00');
--- an allocation beyond midnight, a multiple of 12 hours, is lost, unless the plan is to keep it
+-- The part of an allocation that crosses midnight, a multiple of 12 hours, is lost. A setting keeps
+-- it.
 UPDATE yquota.scheduler_setting SET reservation_wraps_periods = true;
 SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_0003', 'bob', '{}',
 	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
 SELECT "from", "to", allocation FROM yquota.reservation_allocation WHERE reservation_id = 'reservation_1_0003' AND version = 2 ORDER BY "from";
 SELECT "from", "to", committed FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
 UPDATE yquota.scheduler_setting SET reservation_wraps_periods = NULL;
--- a largest period that its recurrence does not divide would hide it from the plan
+-- the largest period must be a multiple of its recurrence, because otherwise the plan would not see
+-- the reservation
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 21600000;
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 129600000;
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
@@ -398,7 +405,7 @@ SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}', 
 SELECT reservation_id FROM yquota.list_reservations('root.other', 'carol', '{}');
 SELECT reservation_id FROM yquota.list_reservations(NULL, 'carol', '{}');
 
--- Lists of the plan decide when both switches are on.
+-- ACLs of the plan apply when both acl_enable and reservation_acl_enable are on.
 UPDATE yquota.queue SET acl_submit_reservations = 'alice staff', acl_list_reservations = 'lister', acl_administer_reservations = 'boss' WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_acl_enable = true;
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{}', 'q', pg_temp.noon(pg_temp.gang(1)), true);
@@ -406,7 +413,7 @@ UPDATE yquota.scheduler_setting SET acl_enable = true;
 SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
 SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{staff}', 'q', pg_temp.noon(pg_temp.gang(1)), true);
 SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'boss', '{}', 'q', pg_temp.noon(pg_temp.gang(1)), true);
--- the rules of the input come before the lists
+-- the rules for the input are checked before the ACLs
 SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{}', 'q', pg_temp.noon(pg_temp.gang(101, 101)));
 SELECT u.name, array(SELECT l.reservation_id FROM yquota.list_reservations('root.plan', u.name, '{}') AS l) AS sees,
 	   array(SELECT l.reservation_id FROM yquota.list_reservations('root.plan', u.name, '{}', 'reservation_1_0003') AS l) AS sees_3
@@ -414,7 +421,7 @@ FROM unnest('{alice,bob,carol,lister,boss}'::text[]) AS u (name);
 SELECT accepted, decided_by, reason FROM yquota.update_reservation('reservation_1_0001', 'lister', '{}', pg_temp.noon(pg_temp.gang(2)));
 SELECT accepted, decided_by FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(2)), true);
 SELECT accepted, decided_by FROM yquota.update_reservation('reservation_1_0001', 'boss', '{}', pg_temp.noon(pg_temp.gang(3)));
--- it is the boss's now
+-- after the update the reservation belongs to boss
 SELECT accepted, decided_by FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(2)), true);
 SELECT * FROM yquota.delete_reservation('reservation_1_0003', 'alice', '{}');
 SELECT * FROM yquota.delete_reservation('reservation_1_0003', 'bob', '{}');
@@ -428,14 +435,14 @@ SELECT yquota.update_reservation('reservation_1_0003', 'bob', '{}', NULL);
 SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
 UPDATE yquota.scheduler_setting SET acl_enable = false;
 
--- An ended reservation counts for a window more, and then is no longer in the plan. Its rows stay.
+-- An ended reservation counts in the plan for one more window, and then only its rows remain.
 SELECT yquota.set_clock('2026-03-02 13:59:59.999+00');
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
 SELECT yquota.set_clock('2026-03-02 14:00+00');
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
 SELECT yquota.update_reservation('reservation_1_0001', 'boss', '{}', yquota.reservation_contract('2026-03-02 15:00+00', '2026-03-02 16:00+00', ARRAY[pg_temp.gang(1)]));
 SELECT count(*) FROM yquota.reservation_definition WHERE ended_at IS NULL;
--- so is one that repeats, unless it has its allocation in each of its periods
+-- a periodic reservation ends in this way, too, unless it has its allocation in each period
 BEGIN;
 SELECT accepted, "from", "to" FROM yquota.submit_reservation('reservation_1_0005', 'root.plan', 'carol', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 14:00+00', '2026-03-02 14:10+00', ARRAY[pg_temp.gang(5, 5)], recurrence => '12 hours'));
@@ -459,7 +466,8 @@ SELECT yquota.set_clock('2026-03-09 16:00+00');
 SELECT yquota.remove_ended_reservations('2026-03-09 15:30+00');
 ROLLBACK;
 
--- Roles without superuser: operators speak for the resource manager, members see their projects', any role its own.
+-- Roles without superuser: operators act for the resource manager, members see reservations of their projects, and
+-- every role sees its own.
 CREATE ROLE yquota_reservation_operator LOGIN;
 CREATE ROLE yquota_reservation_member LOGIN;
 CREATE ROLE yquota_reservation_viewer LOGIN;
@@ -489,13 +497,14 @@ SELECT yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}'
 RESET ROLE;
 SELECT yquota.disallow_role('yquota_reservation_operator', 'operator'), yquota.disallow_role('yquota_reservation_member', 'member', 'q'), yquota.disallow_role('yquota_reservation_viewer', 'viewer');
 
--- A read-only transaction may ask, and not change.
+-- A read-only transaction may do a dry run, but not submit.
 BEGIN READ ONLY;
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)), dry_run => true);
 SELECT yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
 ROLLBACK;
 
--- Useless rows go: ended reservations, and those that have been over for a window.
+-- remove_ended_reservations() deletes ended reservations, and reservations whose deadline is past
+-- by a window.
 SELECT yquota.remove_ended_reservations('2026-03-02 10:00:02.5+00'), count(*) FROM yquota.reservation_definition;
 SELECT yquota.set_clock('2026-03-02 13:30+00');
 SELECT yquota.remove_ended_reservations('infinity');
@@ -506,7 +515,7 @@ SELECT count(*) FROM yquota.reservation_allocation;
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'boss', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 
--- Rows of allocations equal their reservations, and end with them.
+-- The rows of an allocation have the values of their reservation, and end with it.
 SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
 FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
 SELECT yquota.set_clock('2026-03-02 10:00:05+00');
@@ -517,7 +526,8 @@ SELECT deleted FROM yquota.delete_reservation('reservation_1_0005', 'eve', '{}')
 SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
 FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
 
--- A plan that goes leaves its reservations as rows, which count again when it is back.
+-- When a queue is no plan any more, the rows of its reservations stay, and count again when it is a
+-- plan again.
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0006', 'root.plan', 'eve', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', ARRAY[pg_temp.gang(1)], recurrence => '8 hours'));
 UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';

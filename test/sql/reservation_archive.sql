@@ -1,7 +1,7 @@
 --
--- Charges of reservations leave with the ledger. Reports of balances, holds, grants, costs and
--- bills are the same before and after, and archived charges can be proved. A vcore costs one credit
--- per second at multiplier 1.
+-- Charges of reservations are archived with the ledger. Reports of balances, holds, grants, costs
+-- and bills do not change, and archived charges can be proved. A vcore costs one credit per second
+-- at multiplier 1.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_archive WITH (FORCE);
@@ -21,7 +21,7 @@ INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy) VALUES
 INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=102400,vcores=100]' FROM generate_series(1, 10) AS i;
 INSERT INTO yquota.scheduler_setting (reservation_system_enable, reservation_repeats_allocation) VALUES (true, true);
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-02 10:00', 0.5);
--- nothing begins or ends on a full quarter of an hour
+-- no reservation, price or grant begins or ends on a full quarter of an hour
 SELECT yquota.set_multiplier('GENERAL', 1.5, '2026-03-02 11:07:07.000007');
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.plan', '2026-03-02 11:22:22', 0.8);
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
@@ -30,8 +30,8 @@ CREATE FUNCTION pg_temp.reserve(number integer, project text, arrival time, dead
 	RETURN (SELECT format('%s %s', accepted, decided_by) FROM yquota.submit_reservation(format('reservation_1_000%s', number), 'root.plan', 'ann', '{}', project,
 		yquota.reservation_contract('2026-03-02'::date + arrival, '2026-03-02'::date + deadline,
 			ARRAY[yquota.reservation_request(yquota.resource(vcores => vcores), 1, deadline - arrival, 1)], 'ALL', recurrence)));
--- two reservations that are going to be forgotten, one of them updated; a remembered one; a
--- periodic one; and a reservation that is corrected late
+-- Two reservations that are removed later, one of them updated, and one that stays. Another is
+-- periodic, and the last one is corrected late.
 SELECT pg_temp.reserve(1, 'lab', '11:03:03', '11:33:33', 2), pg_temp.reserve(2, 'laser', '11:02', '11:52', 4), pg_temp.reserve(3, 'web', '11:05:05.5', '11:35:05.5', 1),
 	   pg_temp.reserve(4, 'web', '11:04', '11:09', 3, '30 min'), pg_temp.reserve(5, 'web', '11:00:01', '11:10:01', 8);
 SELECT yquota.set_clock('2026-03-02 11:10');
@@ -41,13 +41,14 @@ SELECT yquota.set_clock('2026-03-02 11:21:21');
 SELECT accepted FROM yquota.update_reservation('reservation_1_0002', 'ann', '{}',
 	yquota.reservation_contract('2026-03-02 11:23', '2026-03-02 11:33', ARRAY[yquota.reservation_request('[vcores=3]', 1, '10 min', 1)], 'ALL'));
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'c1');
--- a period ends while all but one go on, and its charges are corrected in the next one
+-- a period ends while all reservations but one continue, and its charges are corrected in the next
+-- period
 SELECT yquota.set_clock('2026-03-02 11:40');
 SELECT closed_at FROM yquota_internal.close_period_at('2026-03-02 11:20', 100);
 SELECT * FROM yquota.forgive('2026-03-02 11:16', '2026-03-02 11:18:18', 'switch');
 SELECT yquota.set_clock('2026-03-02 12:05');
 SELECT yquota_internal.book_reservations() > 0 AS booked;
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT closed_at FROM yquota_internal.close_period_at('2026-03-02 12:01:01', 100);
@@ -57,7 +58,7 @@ SELECT yquota_internal.book_reservations() > 0 AS booked;
 SELECT yquota.remove_ended_reservations('2026-03-03 11:34');
 SELECT reservation_id, version, ended_by FROM yquota.reservation_definition ORDER BY 1, 2;
 
--- everything that is told
+-- everything that reports show
 CREATE VIEW told AS
 	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
 	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-03 12:06', yquota.statement_clock()]) AS at, yquota.project AS p, LATERAL yquota.balance_at(p.name, at) AS b
@@ -85,10 +86,10 @@ SELECT project, granted, charged, accrued, held, remaining FROM yquota.project_b
 SELECT grant_id, state, spent, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
 SELECT reservation_id, number, version, project, "from", "to", amount, booked_at, corrects FROM yquota.reservation_charge WHERE reservation_id <> 'reservation_1_0004' ORDER BY 1, 2;
 
--- a forgotten reservation leaves, with all its rows
+-- a removed reservation leaves with all its rows
 SELECT yquota.seal_history();
 SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
--- a charge that is booked after the segment has been sealed keeps its reservation
+-- a charge that is booked after the segment was sealed keeps its reservation here
 SELECT yquota.set_clock('2026-03-03 12:07');
 SELECT * FROM yquota.forgive('2026-03-02 11:04:04', '2026-03-02 11:04:05', 'late', 'web');
 TRUNCATE told_before;
@@ -107,7 +108,7 @@ FROM yquota.archive_digest('archive.charge') AS archive
 FULL JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS opening USING (project) ORDER BY project;
 -- once
 SELECT segments, archived FROM yquota.archive('archive.charge', 'infinity');
--- whether rolled up anew or not
+-- reports are the same, whether the days are rolled up again or not
 SELECT yquota.roll_up_charges() >= 0 AS rolled_up;
 SELECT * FROM difference();
 UPDATE yquota_internal.rollup_state SET horizon = NULL;
@@ -116,7 +117,7 @@ SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT * FROM difference();
 SELECT count(*) FROM pg_class WHERE relname LIKE 'reservation\_charge\_leaving%';
 
--- an archived reservation names its table
+-- explain_reservation() of an archived reservation names the archive table
 SELECT * FROM yquota.explain_reservation('reservation_1_0001');
 SELECT * FROM yquota.explain_reservation('reservation_1_0099');
 SELECT * FROM yquota.explain_reservation('c2');
@@ -126,12 +127,12 @@ SET SESSION AUTHORIZATION yquota_test_archived;
 SELECT * FROM yquota.explain_reservation('reservation_1_0001');
 SELECT count(*) > 0 AS explained FROM yquota.explain_reservation('reservation_1_0003');
 RESET SESSION AUTHORIZATION;
--- and is not charged again
+-- an archived reservation is not charged again
 SELECT * FROM yquota.forgive('2026-03-02 11:10', '2026-03-02 11:12', 'too late');
 SELECT yquota_internal.correct_reservations('-infinity');
 SELECT * FROM difference();
 
--- the rest leaves with the next segment
+-- the other reservations leave with the next segment
 SELECT yquota.set_clock('2026-03-04 13:00');
 SELECT deleted FROM yquota.delete_reservation('reservation_1_0004', 'ann', '{}');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c2', '2026-03-04 12:59');
@@ -149,13 +150,14 @@ SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1;
 SELECT project, archive.digest = opening.digest AS is_right, archive.charged = opening.charged AS adds_up
 FROM yquota.archive_digest('archive.charge') AS archive
 FULL JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS opening USING (project) ORDER BY project;
--- the proof finds every error
+-- verify() finds every difference
 BEGIN;
 UPDATE yquota_internal.archived_cost SET amount = amount + 1 WHERE project = 'laser';
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
--- Retention forgets reservations that are as old as history that leaves; their charges leave with the next segment.
+-- The retention job removes reservations that are older than the history that leaves, and their charges leave with
+-- the next segment.
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0006', 'root.plan', 'ann', '{}', 'web',
 	yquota.reservation_contract('2026-03-04 14:00', '2026-03-04 14:10', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min', 1)]));
 SELECT yquota.set_clock('2026-03-05 10:00');
@@ -168,7 +170,7 @@ INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
 SELECT closed_at FROM yquota_internal.close_period_at('2026-05-05 14:00', 100);
 SELECT yquota_internal.run_job('retention', 'worker');
 SELECT yquota_internal.run_job('retention', 'worker');
--- the window of its plan after its deadline, and two months, are not over
+-- the job waits for the window of its plan after its deadline, and for two months
 SELECT yquota_internal.run_job('retention', 'worker');
 SELECT yquota.set_clock('2026-05-05 14:10:00.000001');
 SELECT yquota_internal.run_job('retention', 'worker');

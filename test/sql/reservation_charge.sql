@@ -1,4 +1,4 @@
--- Costs of reservations: exact amounts, ends, corrections, periods, reports, roles, proof.
+-- Costs of reservations: exact amounts, ends, corrections, periods, reports, roles and verify().
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_charge WITH (FORCE);
@@ -18,7 +18,7 @@ INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, positi
 INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=102400,vcores=100]' FROM generate_series(1, 10) AS i;
 INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
 CREATE FUNCTION pg_temp.at(hour time) RETURNS timestamptz LANGUAGE sql RETURN '2026-03-02 00:00+00'::timestamptz + hour;
--- Containers of one size at the same time, from a time to another.
+-- Contract for containers of one size that run together, from one time to another.
 CREATE FUNCTION pg_temp.contract(arrival time, deadline time, containers integer, size yquota.resource, recurrence interval DEFAULT NULL)
 	RETURNS yquota.reservation_contract LANGUAGE sql
 	RETURN yquota.reservation_contract(pg_temp.at(arrival), pg_temp.at(deadline),
@@ -29,23 +29,24 @@ CREATE VIEW ledger AS SELECT right(reservation_id, 1) AS r, number AS n, version
 	amount, to_char(booked_at, 'HH24:MI:SS.US') AS booked_at, corrects FROM yquota.reservation_charge;
 CREATE VIEW balance AS SELECT project, charged, accrued, burn_rate FROM yquota.project_balance WHERE charged <> 0 OR accrued <> 0 OR burn_rate <> 0 ORDER BY project;
 
--- Without a rule a reservation costs nothing, and neither does one that was accepted before there was one.
+-- Without a reserved_factor a reservation costs nothing. A reservation that was accepted before the first
+-- reserved_factor costs nothing either.
 SELECT pg_temp.reserve(1, 'lab', pg_temp.contract('12:00', '12:10', 10, '[memory-mb=1024,vcores=1]'));
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('11:00'), 0.5);
--- not for accepted reservations
+-- a rule cannot apply to reservations that are already accepted
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('09:00'), 0.5);
 \set VERBOSITY terse
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('11:30'), 1.1);
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('11:30'), 0.0000001);
 \set VERBOSITY default
 SELECT yquota.set_clock(pg_temp.at('11:00'));
--- 10 containers of 1 vcore and 1 GiB cost 10 credits per second, of which half are 5.
+-- 10 containers of 1 vcore and 1 GiB cost 10 credits per second, and half of that is 5.
 SELECT pg_temp.reserve(2, 'laser', pg_temp.contract('12:00', '12:10', 10, '[memory-mb=1024,vcores=1]'));
 SELECT reservation_id, reserved_factor, repeats_allocation FROM yquota.reservation_definition ORDER BY 1;
 TABLE yquota_internal.accruing_reservation;
 TABLE balance;
 
--- It accrues: 300 s * 5, and from 12:05 on 7.5 per second.
+-- The cost accrues: 300 s * 5, and 7.5 per second from 12:05.
 SELECT yquota.set_multiplier('GENERAL', 1.5, pg_temp.at('12:05'));
 SELECT yquota.set_clock(pg_temp.at('12:05'));
 TABLE balance;
@@ -64,29 +65,30 @@ TABLE ledger;
 TABLE yquota_internal.accruing_reservation;
 SELECT * FROM yquota.verify();
 
--- A discount for containers in the queues below is one factor of the plan's queue. The reservation
--- pays its share by that factor.
+-- A discount for containers in the queues below the plan is a factor of the plan's queue. The
+-- reservation also pays that factor.
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.plan', pg_temp.at('13:00'), 0.8), ('queue', 'root.plan', pg_temp.at('14:00'), 1);
 SELECT yquota.set_clock(pg_temp.at('13:10'));
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation)
 SELECT 'CONTAINER_START', queue, pg_temp.at('13:00'), 'web', queue, '[memory-mb=1024,vcores=1]'
 FROM unnest('{root.plan.reservation_1_0002,root.plan.plan-default,root.plan,root.planet,root.other}'::text[]) AS queue;
--- 600 s * 1.5 = 900, or 720 of it
+-- 600 s * 1.5 = 900 without the discount, and 720 with it
 SELECT container_id, cost FROM yquota.container_cost ORDER BY container_id;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, pg_temp.at('13:10') FROM yquota.container;
 
--- An update holds from its time on, and keeps the first rule: 8 GiB cost 8 * 1.5 * 0.8 * 0.5 = 4.8 per second.
+-- An update applies from its own time, and keeps the first rule: 8 GiB cost 8 * 1.5 * 0.8 * 0.5 = 4.8 per
+-- second.
 SELECT pg_temp.reserve(3, 'laser', pg_temp.contract('13:15', '13:55', 2, '[memory-mb=4096,vcores=1]'));
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('13:10:00.000001'), 0.25);
 SELECT yquota.set_clock(pg_temp.at('13:11'));
 SELECT pg_temp.reserve(4, 'web', pg_temp.contract('13:15', '13:55', 2, '[memory-mb=4096,vcores=1]'));
 SELECT yquota.set_clock(pg_temp.at('13:20'));
 SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_3', 'ann', '{}', pg_temp.contract('13:30', '13:50', 4, '[memory-mb=4096,vcores=1]'));
--- 300 s * 4.8 = 1440; 2.4 per second for the other one
+-- 300 s * 4.8 = 1440, and the other reservation costs 2.4 per second
 TABLE ledger;
 TABLE balance;
 SELECT reservation_id, version, reserved_factor FROM yquota.reservation_definition WHERE reservation_id >= 'reservation_1_0003' ORDER BY 1, 2;
--- Deleted after 5 of 20 minutes: 300 s * 9.6 = 2880.
+-- The reservation is deleted after 5 of 20 minutes: 300 s * 9.6 = 2880.
 SELECT yquota.set_clock(pg_temp.at('13:35'));
 SELECT deleted, ended_at FROM yquota.delete_reservation('reservation_1_3', 'ann', '{}');
 SELECT * FROM ledger WHERE r = '3';
@@ -94,28 +96,29 @@ SELECT yquota.set_clock(pg_temp.at('13:36'));
 TABLE balance;
 SELECT * FROM yquota.verify();
 
--- A period ends while a reservation goes on. Later postings are on the next bill. 25 min * 60 * 2.4
--- = 3600, and 3750 + 1440 + 2880 = 8070, and 3 * 720 + 2 * 900 = 3960.
+-- A period ends while a reservation continues, and later postings are on the next bill. 25 min * 60
+-- * 2.4 = 3600, and 3750 + 1440 + 2880 = 8070, and 3 * 720 + 2 * 900 = 3960.
 SELECT yquota.set_clock(pg_temp.at('13:50'));
 SELECT closed_at FROM yquota_internal.close_period_at(pg_temp.at('13:40'), 100);
 SELECT amount FROM yquota.closed_period;
 SELECT * FROM ledger WHERE r = '4';
 TABLE yquota_internal.accruing_reservation;
 SELECT project, amount FROM yquota.cost_between('-infinity', pg_temp.at('13:40'), as_booked => (SELECT closed_at FROM yquota.closed_period)) ORDER BY 1;
--- a late outage takes back 2 minutes of the closed period, 60 of 2.4 and 9.6, and is booked in the next one
+-- A late outage forgives 2 minutes of the closed period, 60 s at 2.4 and 60 s at 9.6. The correction is
+-- booked in the next period.
 SELECT * FROM yquota.forgive(pg_temp.at('13:34'), pg_temp.at('13:36'), 'late');
 SELECT * FROM ledger WHERE n > 1 ORDER BY r, n;
 SELECT project, amount FROM yquota.cost_between('-infinity', pg_temp.at('13:40'), as_booked => (SELECT closed_at FROM yquota.closed_period)) ORDER BY 1;
 SELECT project, amount FROM yquota.cost_between('-infinity', pg_temp.at('13:40')) ORDER BY 1;
 SELECT * FROM yquota.verify();
--- and one of a single project, whose factor comes and goes with it
+-- an outage of a single project adds and removes the factor of that project
 SELECT * FROM yquota.forgive(pg_temp.at('13:41'), pg_temp.at('13:42'), 'for web', 'web');
 SELECT yquota.set_clock(pg_temp.at('14:05'));
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
 SELECT * FROM ledger WHERE r = '4';
 TABLE balance;
 
--- The bill adds up to the last digit.
+-- explain_reservation() adds up to the cost, to the last digit.
 SELECT "from", "to", version, username, allocation, dominant, held, multiplier, price, reserved_factor, factors, rate, amount, forgiven, settled
 FROM yquota.explain_reservation('reservation_1_0002');
 SELECT "from", "to", version, dominant, reserved_factor, factors, factors_in_force, factor, rate, amount, forgiven FROM yquota.explain_reservation('reservation_1_0003');
@@ -124,11 +127,11 @@ FROM yquota.reservation_charge AS c GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM yquota.explain_reservation('reservation_1_0001');
 SELECT count(*) FROM yquota.explain_reservation(NULL);
 
--- Reports say the same before and after a roll-up.
+-- Reports are the same before and after a roll-up.
 CREATE TABLE reported AS SELECT * FROM yquota.cost_by_day('2026-03-02', '2026-03-02', '{project,username,queue}');
 CREATE TABLE quarters AS SELECT n, c.* FROM generate_series(0, 16) AS n, LATERAL yquota.cost_between(pg_temp.at('11:00') + n * interval '15 min', pg_temp.at('11:15') + n * interval '15 min', '{project,queue}') AS c;
 SELECT project, username, queue, amount FROM reported ORDER BY 1, 2, 3;
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT count(*) FROM (TABLE reported EXCEPT SELECT * FROM yquota.cost_by_day('2026-03-02', '2026-03-02', '{project,username,queue}')) AS d;
@@ -139,14 +142,14 @@ SELECT * FROM yquota.balance_at('lab', pg_temp.at('13:32'));
 SELECT * FROM yquota.rerate(pg_temp.at('12:00'), pg_temp.at('14:00'), '{"base_prices": {"memory-mb": {"base_price": 2, "unit": 1024}}}');
 SELECT * FROM yquota.verify();
 
--- A period that repeats pays in its first instance, or by the setting in each.
+-- A periodic reservation pays for its first instance, or with a setting for each instance.
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('14:05:00.000001'), 1);
 SELECT yquota.set_clock(pg_temp.at('14:06'));
 SELECT pg_temp.reserve(5, 'web', pg_temp.contract('14:10', '14:15', 1, '[memory-mb=1024,vcores=1]', '30 min'));
 UPDATE yquota.scheduler_setting SET reservation_repeats_allocation = true;
 SELECT pg_temp.reserve(6, 'web', pg_temp.contract('14:10', '14:15', 1, '[memory-mb=1024,vcores=2]', '30 min'));
 SELECT reservation_id, "from", "to" FROM yquota.reservation_allocation WHERE reservation_id >= 'reservation_1_0005' ORDER BY 1;
--- 300 s * 1.5 = 450; three instances and 100 s of the fourth: 1000 s * 3
+-- 300 s * 1.5 = 450, and three instances and 100 s of the fourth: 1000 s * 3
 SELECT yquota.set_clock(pg_temp.at('15:41:40'));
 SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'web';
 SELECT yquota_internal.book_reservations();
@@ -160,7 +163,7 @@ SELECT * FROM ledger WHERE r >= '6' AND n > 3;
 SELECT * FROM yquota_internal.accruing_reservation;
 SELECT * FROM yquota.verify();
 
--- A clock that goes back finds more posted than there is to pay.
+-- When the clock goes back, more has been posted than is owed.
 SELECT pg_temp.reserve(7, 'web', pg_temp.contract('15:45', '15:50', 1, '[memory-mb=1024,vcores=1]'));
 SELECT yquota.set_clock(pg_temp.at('15:51'));
 SELECT yquota_internal.book_reservations();
@@ -170,18 +173,18 @@ SELECT deleted FROM yquota.delete_reservation('reservation_1_7', 'ann', '{}');
 SELECT * FROM ledger WHERE r = '7';
 SELECT * FROM yquota.verify();
 
--- Prices of posted charges stay, and so do the resource types.
+-- Prices of posted charges cannot change, and their resource types cannot be deleted.
 SELECT yquota.set_multiplier('GENERAL', 3, pg_temp.at('15:46'));
 DELETE FROM yquota.resource_type WHERE name = 'vcores';
 INSERT INTO yquota.resource_type (name, price_group) VALUES ('yarn.io/fpga', 'GPU');
 DELETE FROM yquota.resource_type WHERE name = 'yarn.io/fpga';
--- Versions that are forgotten stay in the books, and are corrected all the same.
+-- Removed versions of a reservation stay in the books, and are still corrected.
 SELECT yquota.remove_ended_reservations('infinity');
 SELECT reservation_id FROM yquota.reservation_definition;
 SELECT * FROM yquota.forgive(pg_temp.at('15:46'), pg_temp.at('15:46:30'), 'forgotten', 'web');
 SELECT * FROM ledger WHERE r = '7';
 SELECT * FROM yquota.verify();
--- An accruing reservation is not forgotten.
+-- A reservation that still accrues is not removed.
 SELECT pg_temp.reserve(8, 'web', pg_temp.contract('16:00', '16:10', 1, '[memory-mb=1024,vcores=1]'));
 SELECT yquota.set_clock('2026-03-04 10:00+00');
 SELECT yquota.remove_ended_reservations('infinity');
@@ -189,11 +192,11 @@ SELECT yquota_internal.book_reservations();
 SELECT yquota.remove_ended_reservations('infinity');
 SELECT * FROM yquota.verify();
 
--- An id of which there are charges stays in use, when its rows are gone.
+-- An id stays in use as long as it has charges, even after its rows are removed.
 SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = 'reservation_1_0008';
 SELECT pg_temp.reserve(8, 'web', yquota.reservation_contract('2026-03-04 11:00+00', '2026-03-04 11:10+00', ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 1, '10 min', 1)], 'ALL'));
 
--- The proof finds every error.
+-- verify() finds every error.
 BEGIN;
 UPDATE yquota.reservation_charge SET amount = amount + 1 WHERE reservation_id = 'reservation_1_0008';
 SELECT * FROM yquota.verify();
@@ -218,7 +221,7 @@ UPDATE yquota.reservation_charge SET corrects = 1 WHERE reservation_id = 'reserv
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
--- Members see the rows of their projects; no role writes them.
+-- Members see the rows of their projects, and no role can write them.
 CREATE ROLE yquota_test_reserving;
 SELECT yquota.allow_role('yquota_test_reserving', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_reserving;

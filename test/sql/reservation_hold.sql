@@ -1,4 +1,4 @@
--- Quotes of reservations, the credit that is held for them, and refusals without credit.
+-- Quotes of reservations, the credit that is held for them, and refusals for lack of credit.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_hold WITH (FORCE);
@@ -28,8 +28,8 @@ CREATE FUNCTION pg_temp.contract(arrival time, deadline time, containers integer
 CREATE VIEW balance AS SELECT project, charged, accrued, held, remaining, available FROM yquota.project_balance WHERE charged <> 0 OR accrued <> 0 OR held <> 0 OR project = 'lab' ORDER BY project;
 CREATE VIEW hold AS SELECT hold_id, project, reservation_id, application_id, amount, state, spent, outstanding, to_char(held_at, 'HH24:MI') AS held_at, to_char(released_at, 'HH24:MI') AS released_at FROM yquota.hold_status ORDER BY hold_id;
 
--- 10 containers for 10 minutes: 10 per second * 0.5 * 600 = 3000. With a price that is known to
--- rise by half at 12:05 it is 1500 + 2250.
+-- 10 containers for 10 minutes cost 10 per second * 0.5 * 600 = 3000. With a price that will rise
+-- by half at 12:05 they cost 1500 + 2250.
 SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab') \gx
 SELECT yquota.set_multiplier('GENERAL', 1.5, pg_temp.at('12:05'));
 SELECT cost, affordable FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'plan', 'ann', '{}', NULL);
@@ -40,29 +40,29 @@ SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.n
 SELECT * FROM yquota.price_quote(NULL::yquota.reservation_contract, 'root.plan', 'ann', '{}', 'lab');
 SELECT count(*) FROM yquota.reservation_definition;
 
--- Acceptance holds it; the answer is the same again.
+-- An accepted reservation holds its cost, and a repeated submission gets the same answer.
 SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('12:00', '12:10', 10));
 SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('12:00', '12:10', 10));
 TABLE hold;
 TABLE balance;
 SELECT yquota.release_hold(1);
 
--- 6250 are left, and a reservation of 3000 * 1.5 * 1.4 = 6300 is refused, by the last rule. Its
--- sub-project may overdraw itself, and not its parent.
+-- 6250 are left, and a reservation of 3000 * 1.5 * 1.4 = 6300 is refused by the last rule. The
+-- sub-project may overdraw its own budget, but not its parent's.
 SELECT accepted, decided_by, reason, "from", quoted_cost FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', 14));
 SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'laser', pg_temp.contract('13:00', '13:10', 14));
--- a dry run offers a reservation that the credit covers
+-- a dry run offers a smaller reservation that the credit covers
 SELECT accepted, decided_by, with_later_deadline, (with_fewer_containers).requests[1].num_containers
 FROM unnest('{14,2000}'::integer[]) AS n, yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', n), dry_run => true) ORDER BY n;
 SELECT accepted, decided_by, affordable FROM yquota.price_quote(pg_temp.contract('13:00', '13:10', 14), 'root.plan', 'ann', '{}', 'lab');
--- a project that may overdraw holds all the same, and so does a project without limit
+-- projects that may overdraw, and NOLIMIT projects, also hold the cost
 SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_3', 'root.plan', 'ann', '{}', 'web', pg_temp.contract('13:00', '13:10', 14));
 SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_4', 'root.plan', 'ann', '{}', 'ops', pg_temp.contract('13:00', '13:10', 2));
 SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_5', 'root.plan', 'ann', '{}', 'poor', pg_temp.contract('13:00', '13:10', 1));
 TABLE balance;
 SELECT * FROM yquota.verify();
 
--- The cost of the reservation and of the containers in its queue uses its hold up. At 12:04 the
+-- The costs of the reservation and of the containers in its queue use up its hold. At 12:04 the
 -- reservation has cost 1200, and a container 4 * 60 * 2 = 480.
 SELECT yquota.set_clock(pg_temp.at('12:04'));
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
@@ -73,16 +73,16 @@ TABLE hold;
 TABLE balance;
 SELECT yquota.set_clock(pg_temp.at('12:12'));
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, pg_temp.at('12:08') FROM yquota.container;
--- 3750, and 2 * (300 + 180 * 1.5) = 1140: more than was held
+-- 3750 and 2 * (300 + 180 * 1.5) = 1140 are more than was held
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
 TABLE hold;
 TABLE balance;
--- as it was at 12:04
+-- balance_at() returns the balance shown at 12:04
 SELECT held, spent, remaining FROM yquota.balance_at('lab', pg_temp.at('12:04'));
 SELECT * FROM yquota.verify();
 
--- An update holds anew the amount left to pay, and the old hold counts: 10000 - 5460 = 4540 are
--- left, of which 4500 have been held.
+-- An update holds the remaining cost again, and may use the old hold: 10000 - 5460 = 4540 are left,
+-- of which 4500 were held.
 SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_6', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('14:00', '14:10', 10));
 TABLE balance;
 SELECT accepted, decided_by, reason FROM yquota.update_reservation('reservation_1_6', 'ann', '{}', pg_temp.contract('14:00', '14:10', 11));
@@ -92,13 +92,13 @@ SELECT deleted FROM yquota.delete_reservation('reservation_1_6', 'ann', '{}');
 SELECT * FROM hold WHERE reservation_id = 'reservation_1_0006';
 TABLE balance;
 
--- When credit ends later the reservation stays.
+-- A reservation stays when credit ends later.
 SELECT accepted FROM yquota.submit_reservation('reservation_1_7', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('14:00', '14:10', 2));
 INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('lab', -9000, 'taken back', 'correction');
 SELECT yquota.set_clock(pg_temp.at('14:05'));
 SELECT reservation_id FROM yquota.reservation_definition WHERE project = 'lab' AND ended_at IS NULL ORDER BY 1;
 SELECT accrued, available FROM yquota.project_balance WHERE project = 'lab';
--- and no new reservation is accepted, not even one without cost
+-- no new reservation is accepted, not even one that costs nothing
 INSERT INTO yquota.charging_rule (effective_at) VALUES (pg_temp.at('14:05:00.000001'));
 SELECT yquota.set_clock(pg_temp.at('14:06'));
 SELECT accepted, decided_by, quoted_cost FROM yquota.submit_reservation('reservation_1_8', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('15:00', '15:10', 1));
@@ -106,7 +106,7 @@ SELECT accepted, decided_by, quoted_cost FROM yquota.submit_reservation('reserva
 SELECT count(*) FROM yquota.hold WHERE reservation_id = 'reservation_1_0008';
 SELECT * FROM yquota.verify();
 
--- A forgotten reservation holds nothing.
+-- A removed reservation holds nothing.
 SELECT yquota.set_clock('2026-03-04 10:00+00');
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
 SELECT count(*) FROM yquota.hold WHERE released_at IS NULL;
@@ -119,13 +119,13 @@ SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 SELECT yquota.set_clock('2026-03-02 14:06+00');
 
--- A quote does not depend on which ids are taken.
+-- A quote does not depend on whether an id is taken.
 BEGIN;
 SELECT accepted FROM yquota.submit_reservation('reservation_0_9223372036854775807', 'root.plan', 'bob', '{}', 'web', pg_temp.contract('16:00', '16:10', 1));
 SELECT accepted, cost FROM yquota.price_quote(pg_temp.contract('16:00', '16:10', 1), 'root.plan', 'ann', '{}', 'web');
 ROLLBACK;
 
--- Members ask for quotes of their projects.
+-- Members may ask for quotes of their own projects.
 CREATE ROLE yquota_test_quoting;
 SELECT yquota.allow_role('yquota_test_quoting', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_quoting;

@@ -1,4 +1,4 @@
--- Reservations for monitoring systems: metrics, and alerts about plans.
+-- Reservations in monitoring systems: metrics, and alerts about plans.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_metrics WITH (FORCE);
@@ -18,7 +18,7 @@ CREATE FUNCTION reserve(number integer, username text, arrival timestamptz, cont
 	RETURN (SELECT coalesce(decided_by, 'accepted') FROM yquota.submit_reservation('reservation_1_' || number, 'root.plan', username, '{}', 'p', yquota.reservation_contract(arrival, arrival + interval '1 hour',
 		ARRAY[yquota.reservation_request('[memory-mb=1000,vcores=1]', containers, '1 hour', containers)], 'ALL', recurrence), dry_run));
 
--- Nothing without plans, and of one without nodes.
+-- There are no metrics without plans, nor for a plan without nodes.
 SELECT * FROM figures;
 SELECT yquota_internal.watch_plans(yquota.clock());
 INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '50', true), ('root.idle', '50', true);
@@ -26,9 +26,9 @@ INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
 SELECT * FROM figures;
 INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=200000,vcores=400]');
 
--- Accepted, active and refused reservations.
+-- Metrics of accepted, active and refused reservations.
 SELECT reserve(10001, 'ann', '2026-03-02 10:00+00', 40), reserve(10002, 'bob', '2026-03-02 12:00+00', 60), reserve(10003, 'cid', '2026-03-02 10:00+00', 20, '12 hours');
--- the plan follower has made their queues
+-- the submissions have created the queues of their reservations
 SELECT count(*) FROM yquota.reservation_queue WHERE reservation_id IS NOT NULL;
 DELETE FROM yquota.reservation_queue;
 SELECT reserve(10004, 'dan', '2026-03-02 10:00+00', 101), reserve(10004, 'dan', '2026-03-02 10:00+00', 90), reserve(10004, 'dan', '2026-03-02 08:00+00', 1), reserve(10004, 'dan', '2026-03-02 08:00+00', 1);
@@ -38,14 +38,16 @@ SELECT accepted FROM yquota.update_reservation('reservation_1_10001', 'ann', '{}
 SELECT * FROM figures;
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT * FROM figures WHERE labels @> '{"plan": "root.plan"}' AND NOT labels ? 'decided_by';
--- periodic reservations are over with their first period, unless they have each
+-- a periodic reservation is over after its first instance, unless it has its allocation in each
+-- period
 SELECT yquota.set_clock('2026-03-02 22:30+00');
 SELECT * FROM figures WHERE metric = 'yquota_reservation_accepted' AND labels @> '{"plan": "root.plan"}';
 UPDATE yquota.scheduler_setting SET reservation_repeats_allocation = true;
 SELECT * FROM figures WHERE metric IN ('yquota_reservation_accepted', 'yquota_reservation_active', 'yquota_reservation_queues_missing') AND labels @> '{"plan": "root.plan"}';
 UPDATE yquota.scheduler_setting SET reservation_repeats_allocation = NULL;
 
--- Alerts: queues that are not there after a minute, or ten steps.
+-- Alerts: a queue is missing after a minute, or after ten steps of the plan follower if these are
+-- longer.
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT * FROM alerts;
@@ -61,7 +63,8 @@ INSERT INTO yquota.reservation_queue (plan, name, reservation_id, capacity, maxi
 	('root.plan', 'reservation_1_10001', 'reservation_1_10001', 0.4, 1), ('root.plan', 'reservation_1_10003', 'reservation_1_10003', 0.2, 1);
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT kind, cleared_at FROM alerts;
--- more promised than there is: without a worker, quota_compute() tells
+-- the plan has more reservations than resources, and without a worker quota_compute() raises the
+-- alert
 UPDATE yquota.node SET total = '[memory-mb=100000,vcores=400]';
 SELECT metric, value FROM figures WHERE metric = 'yquota_plan_committed_ratio' AND labels @> '{"plan": "root.plan"}';
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
@@ -70,11 +73,12 @@ UPDATE yquota.node SET total = '[memory-mb=200000,vcores=400]';
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT kind, cleared_at FROM alerts;
 
--- The worker's round: its work, and nothing when there is nothing to do.
+-- A round of the worker, and then a round with nothing to do.
 SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT metric, CASE WHEN metric LIKE '%duration%' THEN (value > 0)::text ELSE (value)::text END AS value FROM yquota.metrics WHERE family = 'plan_follower' ORDER BY metric;
--- it ends reservations when the plan has become too small, the last one first, and that is told for an hour
+-- When the plan has become too small, the round ends reservations, the last accepted one first. The alert
+-- about that stays for an hour.
 UPDATE yquota.node SET total = '[memory-mb=100000,vcores=400]';
 SELECT outcome, reservation_id FROM yquota.follow_plans() WHERE outcome = 'replanned';
 SELECT yquota_internal.watch_plans(yquota.clock());
@@ -84,7 +88,7 @@ SELECT yquota.set_clock('2026-03-02 11:02:00.001+00');
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT kind, cleared_at FROM alerts WHERE kind = 'reservations_replanned';
 
--- A role that reads metrics reads these.
+-- A role that may read metrics also sees these.
 CREATE ROLE yquota_metrics_reader IN ROLE pg_monitor;
 SELECT yquota.allow_role('yquota_metrics_reader', 'viewer');
 GRANT SELECT ON figures TO yquota_metrics_reader;

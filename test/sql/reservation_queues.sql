@@ -19,7 +19,7 @@ INSERT INTO yquota.queue (path, capacity, reservable, show_reservations_as_queue
 COMMIT;
 
 CREATE FUNCTION pg_temp.shares(VARIADIC shares text[]) RETURNS text LANGUAGE sql AS $$
-	-- number:share, of the default queue without a number
+	-- each share is number:share, and the default queue has no number
 	DELETE FROM yquota.reservation_queue;
 	INSERT INTO yquota.reservation_queue (plan, name, reservation_id, capacity, maximum_capacity)
 	SELECT 'root.plan', coalesce('reservation_1_' || nullif(split_part(s, ':', 1), ''), 'plan-default'),

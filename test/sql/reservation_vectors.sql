@@ -1,7 +1,7 @@
--- Vectors of reservations by name, as Hadoop's own tests assert them, as far as they go through
--- SQL. They are about the input (V), plans (N), agents (G, A) and sharing policies (C). A result is
--- the allocation of the reservation, [from,to)=GB, in steps of the plan, or the rule that refuses
--- it.
+-- Test vectors of reservations by name, with the results that Hadoop's own tests assert, as far as
+-- SQL can reach them. They cover input (V), plans (N), agents (G, A) and sharing policies (C). A
+-- result is the allocation of the reservation, as [from,to)=GB in steps of the plan, or the rule
+-- that refuses it.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_vectors WITH (FORCE);
@@ -22,7 +22,7 @@ CREATE FUNCTION pg_temp.time(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN 
 CREATE FUNCTION pg_temp.size(mb bigint, vcores bigint) RETURNS yquota.resource LANGUAGE sql
 	RETURN yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', vcores));
 
--- A plan of that size, with steps of so many seconds, at the beginning of time.
+-- Create a plan of that size, with steps of so many seconds, that starts at the epoch.
 CREATE PROCEDURE pg_temp.plan(mb bigint, vcores bigint, step integer DEFAULT 1, agent text DEFAULT 'GreedyReservationAgent',
 	policy text DEFAULT 'CapacityOverTimePolicy', is_early boolean DEFAULT true, instantaneous real DEFAULT 100, average real DEFAULT 100,
 	hold_over bigint DEFAULT 86400000) LANGUAGE plpgsql AS $$
@@ -36,7 +36,7 @@ BEGIN
 	WHERE path = 'root.plan';
 END $$;
 
--- Return the answer of a plan: the error, the rule that refuses, or the place found, in units of so
+-- Return the answer of a plan: the error, the rule that refuses, or the allocation, in units of so
 -- many milliseconds.
 CREATE FUNCTION pg_temp.place(id text, unit bigint) RETURNS text LANGUAGE sql
 	RETURN (SELECT string_agg(format('[%s,%s)=%s', (extract(epoch FROM a."from") * 1000 / unit)::numeric(20, 0), (extract(epoch FROM a."to") * 1000 / unit)::numeric(20, 0),
@@ -64,7 +64,7 @@ CREATE FUNCTION pg_temp.contract(interpreter text, arrival bigint, deadline bigi
 	RETURN yquota.reservation_contract(pg_temp.time(arrival * unit), pg_temp.time(deadline * unit), pg_temp.requests(texts, unit),
 		interpreter::yquota.reservation_interpreter, recurrence * interval '1 ms');
 
--- Load of the plan from a time on: one reservation of another user for each step.
+-- Load the plan from a time on: one reservation of another user in each step.
 CREATE PROCEDURE pg_temp.load(first bigint, gb bigint[], unit bigint DEFAULT 1000) LANGUAGE sql AS $$
 	WITH loaded AS (
 		INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
@@ -80,7 +80,8 @@ CREATE PROCEDURE pg_temp.load(first bigint, gb bigint[], unit bigint DEFAULT 100
 	  AND NOT EXISTS (SELECT FROM yquota.reservation_allocation AS a WHERE a.reservation_id = d.reservation_id);
 $$;
 
--- V: input.  (requests, containers, arrival, deadline, duration, recurrence in ms); the clock shows 1 ms.
+-- V: input. The arguments are requests, containers, arrival, deadline, duration, and recurrence in ms.
+-- The clock shows 1 ms.
 CREATE FUNCTION pg_temp.input(requests integer, containers integer, arrival bigint, deadline bigint, duration bigint, recurrence text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer record;
@@ -109,12 +110,13 @@ SELECT 'V12' AS id, yquota.update_reservation('reservation_1_0001', 'u', '{}', p
 SELECT 'V12' AS id, yquota.delete_reservation(NULL, 'u', '{}');
 SELECT 'V12' AS id, yquota.delete_reservation('reservation_1_0001', 'u', '{}');
 
--- N: plans of 100 GB without limits of users, in seconds.
+-- N: plans of 100 GB without limits of users. Times are in seconds.
 CALL pg_temp.plan(102400, 100, policy => 'NoOverCommitPolicy');
 SELECT 'N1' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 100, 106, '1x10 g10 d6'));
 SELECT 'N1' AS id, extract(epoch FROM "from")::bigint AS "from", extract(epoch FROM "to")::bigint AS "to", committed, by_user FROM yquota.plan_allocation('root.plan', pg_temp.time(90000), pg_temp.time(120000));
 SELECT 'N2' AS id, pg_temp.ask(2, 'u', pg_temp.contract('ALL', 150, 330, '1x1 g1 d1', recurrence => 50000));
--- {10,50} from 10 on every 20 s: 90 GB are left at 130, and every 50 s also at 140 and 150
+-- A reservation of {10,50} from 10 on repeats every 20 s. It leaves 90 GB at 130, and with a period
+-- of 50 s also at 140 and 150.
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 100000;
 SELECT 'N3' AS id, pg_temp.ask(3, 'u', pg_temp.contract('ORDER', 10, 12, '1x10 g10 d1, 1x50 g50 d1', recurrence => 20000));
 SELECT 'N3' AS id, extract(epoch FROM "from")::bigint AS "from", extract(epoch FROM "to")::bigint AS "to", committed, available FROM yquota.plan_allocation('root.plan', pg_temp.time(120000), pg_temp.time(170000));
@@ -124,7 +126,7 @@ CROSS JOIN LATERAL yquota.submit_reservation('reservation_1_0004', 'root.plan', 
 	pg_temp.contract('ALL', v.at, v.at + 1, format('1x%s g%1$s d1', v.gb), recurrence => 50000), dry_run => true) AS s;
 SELECT 'N3' AS id, deleted FROM yquota.delete_reservation('reservation_1_0003', 'u', '{}');
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
--- a plan that reads a reservation without an allocation goes on; no agent places one
+-- a plan can contain a reservation without an allocation, although no agent places one
 SELECT 'N4' AS id, pg_temp.ask(4, 'u', yquota.reservation_contract(pg_temp.time(100000), pg_temp.time(106000), ARRAY[yquota.reservation_request('[memory-mb=0,vcores=0]', 1, '1 s')]));
 INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
 VALUES ('reservation_1_0004', 1, 'root.plan', 'u', 'p', pg_temp.time(100000), pg_temp.time(106000), 'ANY', '{}', pg_temp.time(0));
@@ -142,7 +144,7 @@ FROM yquota.update_reservation('reservation_1_0008', 'u', '{}', pg_temp.contract
 SELECT 'N8' AS id, extract(epoch FROM "from")::bigint AS "from", extract(epoch FROM "to")::bigint AS "to", committed FROM yquota.plan_allocation('root.plan', pg_temp.time(3800000), pg_temp.time(3820000));
 SELECT 'N8' AS id, deleted FROM yquota.delete_reservation('reservation_1_0008', 'u', '{}');
 SELECT 'N8' AS id, count(*) FROM yquota.plan_allocation('root.plan', pg_temp.time(3800000), pg_temp.time(3820000)) WHERE NOT yquota.fits_in(committed, '[]');
--- archived as soon as they are over
+-- reservations leave the plan as soon as they are over
 CALL pg_temp.plan(102400, 100, policy => 'NoOverCommitPolicy');
 SELECT 'N9' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 100, 106, '1x10 g10 d6')), pg_temp.ask(2, 'u', pg_temp.contract('ALL', 100, 105, '1x10 g10 d5'));
 SELECT 'N9' AS id, yquota.set_clock(pg_temp.time(105000));
@@ -154,7 +156,7 @@ SELECT 'N10' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 100, 106, '1x10 
 SELECT 'N10' AS id, s."from", s."to", (SELECT count(*) FROM yquota.list_reservations('root.plan', 'u', '{}', "from" => pg_temp.time(s."from" * 1000), "to" => pg_temp.time(s."to" * 1000))) AS found
 FROM (VALUES (100, 106), (0, 100), (106, NULL), (0, 50), (100, 100), (NULL, NULL)) AS s ("from", "to");
 SELECT 'N10' AS id, count(*) FROM yquota.list_reservations('root.plan', 'x', '{}', 'reservation_1_0001', pg_temp.time(0), pg_temp.time(1000));
--- 10:37:37 to 10:47:37 with periods
+-- allocations from 10:37:37 to 10:47:37 with several periods
 CALL pg_temp.plan(102400, 100);
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 36000000;
 SELECT 'N11' AS id, v.period, v."from", v."to", pg_temp.ask(v.number, 'u', pg_temp.contract('ALL', v.arrival, v.arrival + 600, '1x1 g1 d600', recurrence => v.period * 60000)) IS NOT NULL AS accepted,
@@ -169,8 +171,8 @@ FROM (VALUES
 	(10, 60, 35857, '09:58:37', '10:08:37', true)) AS v (number, period, arrival, "from", "to", is_found);
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 
--- C: sharing policies, on 1000 containers of 1 GB: so many reservations of a user one after the
--- other, with their answers.
+-- C: sharing policies, on 1000 containers of 1 GB. A user submits so many reservations one after
+-- the other, and each answer is returned.
 CREATE FUNCTION pg_temp.share(duration interval, percent integer, reservations integer, period interval) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer record;
@@ -185,7 +187,7 @@ BEGIN
 	END LOOP;
 	RETURN array_to_string(answers, ', ');
 END $$;
--- where a submission of C11 is refused already because it is longer than its period
+-- for this vector a submission of C11 is refused earlier, because it is longer than its period
 CALL pg_temp.plan(1024000, 1000, instantaneous => 75, average => 25);
 SELECT c.id, p.period, pg_temp.share(c.duration::interval, c.percent, c.reservations, p.period::interval)
 FROM (VALUES ('C1', '1 h', 25, 1, '{NULL,2 h,1 d}'::text[]), ('C2', '1 min', 74, 1, '{NULL,2 h,1 d}'), ('C3', '1 h', 76, 1, '{NULL,2 h,1 d}'), ('C4', '1 h', 110, 1, '{NULL,2 h,1 d}'),
@@ -195,8 +197,9 @@ CROSS JOIN LATERAL unnest(c.periods) AS p (period);
 CALL pg_temp.plan(1024000, 1000, policy => 'NoOverCommitPolicy');
 SELECT 'no over-commit' AS id, c.percent, c.reservations, p.period, pg_temp.share('1 h', c.percent, c.reservations, p.period::interval)
 FROM (VALUES (25, 1), (100, 1), (110, 1), (25, 4), (25, 5)) AS c (percent, reservations) CROSS JOIN unnest('{NULL,2 h}'::text[]) AS p (period);
--- An update counts the old version twice: 30 % for half a window once, and not as an update of
--- itself. An update from 15 to 20 % is accepted, from 15 to 21 % it is not.
+-- An update counts the old version twice. So 30 % for half a window are accepted once, but not as
+-- an update of themselves. An update from 15 to 20 % is accepted, and one from 15 to 21 % is
+-- refused.
 CREATE FUNCTION pg_temp.update(hours integer, percent integer) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN u.accepted THEN 'ok' ELSE u.decided_by END
 	FROM yquota.update_reservation('reservation_1_0001', 'u', '{}', yquota.reservation_contract('1970-01-02 UTC', '1970-01-02 UTC'::timestamptz + hours * interval '1 h',
@@ -207,8 +210,8 @@ SELECT 'S1' AS id, pg_temp.share('12 h', 30, 1, NULL), pg_temp.update(12, 30);
 SELECT 'S1' AS id, pg_temp.share('12 h', 15, 1, NULL), pg_temp.update(12, 21), pg_temp.update(12, 20);
 SELECT 'S1' AS id, pg_temp.share('24 h', 25, 1, NULL), pg_temp.update(24, 10);
 
--- the use of a user a window after the deadline goes on for ever, and overflows. So a user with 1
--- container is refused another one, and a user with 2 is not. A setting ends it there.
+-- In Hadoop a user's use does not end a window after the deadline, and overflows. So a user with 1
+-- container is refused another container, and a user with 2 is not. A setting ends the use there.
 CREATE FUNCTION pg_temp.later(containers integer) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE yquota.reservation_definition CASCADE;
@@ -221,7 +224,8 @@ SELECT 'overflow' AS id, pg_temp.later(1), pg_temp.later(2), pg_temp.later(3);
 SELECT 'S2' AS id, pg_temp.share('24 h', 25, 1, NULL), pg_temp.share('25 h', 25, 1, NULL);
 UPDATE yquota.scheduler_setting SET reservation_ends_averages = NULL;
 
--- G: the greedy agent, left and right, on 100 GB, in seconds, beside a load that is the same for all.
+-- G: the greedy agent, early and late, on 100 GB. Times are in seconds, and all vectors have the same
+-- load.
 CREATE FUNCTION pg_temp.agent(is_early boolean, interpreter text, arrival bigint, deadline bigint, requests text, reservations integer DEFAULT 1, block bigint DEFAULT NULL,
 	instantaneous real DEFAULT 100, hold_over bigint DEFAULT 86400000, unit bigint DEFAULT 1000) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -246,7 +250,7 @@ SELECT early.is_early, 'G9', pg_temp.agent(is_early, 'ANY', 100, 120, '1x35 g5 d
 SELECT early.is_early, 'G10', pg_temp.agent(is_early, 'ALL', 100, 120, '1x5 g5 d10, 2x10 g10 d20') FROM (VALUES (true), (false)) AS early (is_early) UNION ALL
 SELECT early.is_early, 'G11', pg_temp.agent(is_early, 'ALL', 100, 120, '1x55 g5 d10, 2x55 g5 d20', unit => 1) FROM (VALUES (true), (false)) AS early (is_early);
 
--- A: the aligned agent, on 100 GB, in minutes.
+-- A: the aligned agent, on 100 GB. Times are in minutes.
 CREATE FUNCTION pg_temp.aligned(load integer, interpreter text, arrival bigint, deadline bigint, requests text, is_early boolean DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	CALL pg_temp.plan(102400, 100, step => 60, agent => 'AlignedPlannerWithGreedy', is_early => is_early, hold_over => 1000000);
@@ -268,7 +272,8 @@ SELECT 'A9' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 10, 11, '1x100 g1
 SELECT 'A9' AS id, deleted FROM yquota.delete_reservation('reservation_1_0001', 'u', '{}');
 SELECT 'A9' AS id, accepted FROM yquota.update_reservation('reservation_1_0002', 'u', '{}', pg_temp.contract('ALL', 10, 14, '1x100 g1 d2', 60000));
 SELECT 'A9' AS id, pg_temp.place('reservation_1_0002', 60000);
--- 7 GB and a core, and 6 GB and 6 cores, have one minute; the third reservation gets the other one
+-- requests of 7 GB and 1 core, and of 6 GB and 6 cores, share one minute, and the third reservation
+-- gets the other minute
 CREATE FUNCTION pg_temp.single(number integer, deadline bigint, gb bigint, vcores bigint) RETURNS text LANGUAGE sql
 	RETURN pg_temp.ask(number, 'u' || number, yquota.reservation_contract(pg_temp.time(600000), pg_temp.time(deadline * 60000), ARRAY[yquota.reservation_request(pg_temp.size(gb * 1024, vcores), 1, '1 min')], 'ALL'), 60000);
 CALL pg_temp.plan(102400, 100, step => 60, agent => 'AlignedPlannerWithGreedy', is_early => true, hold_over => 1000000);

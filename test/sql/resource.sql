@@ -3,7 +3,7 @@
 --
 SET search_path = yquota, yquota_internal, pg_catalog;
 
--- Return the result of an expression: its text, or SQLSTATE, message, detail and hint.
+-- Return the result of an expression as text, or its SQLSTATE, message, detail and hint.
 CREATE FUNCTION pg_temp.attempt(expression text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,7 +23,7 @@ EXCEPTION WHEN OTHERS THEN
 					 'HINT: ' || nullif(hint, ''));
 END $$;
 
--- Return the result for an input of the text form.
+-- Return the result of reading the text form.
 CREATE FUNCTION pg_temp.read(input text) RETURNS text
 LANGUAGE sql AS $$ SELECT pg_temp.attempt(format('%L::yquota.resource', input)) $$;
 
@@ -50,7 +50,7 @@ FROM (VALUES
 	(16, '{}')
 ) v(n, input) ORDER BY n;
 
--- Amounts: suffixes count bytes, whole cores or native units
+-- Amounts: the suffixes of bytes, of whole cores, and of native units
 SELECT name || '=' || amount AS input,
 	pg_temp.read(format('[%s=%s]', name, amount)) AS resource
 FROM (VALUES
@@ -110,7 +110,7 @@ FROM (VALUES
 	(39, '[' || repeat('n', 256) || '=1]'), (40, '{"vcores": 1'), (41, '{"vcores": 1.5}'), (42, '{"a": {"vcores": 1}}')
 ) v(n, input) ORDER BY n;
 
--- Not ASCII; positions count characters
+-- Characters that are not ASCII: error positions count characters
 SELECT convert_from('\x5bc3a9c3a93d315d', 'UTF8') AS name,
 	convert_from('\x5b613dc3a95d', 'UTF8') AS amount,
 	convert_from('\x5b613d315d20c3a92078', 'UTF8') AS after_end,
@@ -119,7 +119,7 @@ SELECT replace(replace(pg_temp.read(input), input, '<input>'), amount, '<amount>
 FROM (VALUES (1, :'name'), (2, :'after_end'), (3, :'between'), (4, :'amount')) v(n, input),
 	substr(:'amount', 4, 1) amount ORDER BY n;
 
--- Servers that can ask whether an input is valid get the errors softly
+-- Servers with soft errors return these errors from pg_input_is_valid()
 DO $$
 DECLARE
 	input text;
@@ -153,7 +153,7 @@ SELECT count(*) AS just_fits FROM resource_entries((
 	FROM generate_series(1, 32) n));
 
 --
--- Canonical form: equal values are equal bytes, well-known names are codes
+-- Canonical form: equal values have equal bytes, and well-known names are stored as codes
 --
 SELECT r, r = '[vcores=2,memory-mb=4096]' AS equal,
 	pg_column_size(r) AS bytes_with_header,
@@ -177,7 +177,7 @@ SELECT name, pg_column_size(r) FROM stored ORDER BY name COLLATE "C";
 SELECT typlen, typbyval, typalign, typstorage FROM pg_type
 WHERE oid = 'resource'::regtype;
 
--- Bytes on disk, which must never change
+-- The bytes on disk must never change
 CREATE CAST (resource AS bytea) WITHOUT FUNCTION;
 SELECT r, r::bytea AS stored
 FROM unnest('{"[]","[amd.com/gpu=1,cpu-milli=1,ephemeral-storage=1,gpu-milli=1,memory-mb=1]",
@@ -185,7 +185,7 @@ FROM unnest('{"[]","[amd.com/gpu=1,cpu-milli=1,ephemeral-storage=1,gpu-milli=1,m
 	"[a=-1,memory-mb=4096,vcore=63,vcores=64,vcores2=-64,z=-65]",
 	"[x=9223372036854775807,y=-9223372036854775808]"}'::resource[]) r;
 
--- Bytes that are not canonical are corrupt
+-- Bytes that are not canonical are reported as corrupt
 CREATE CAST (bytea AS resource) WITHOUT FUNCTION;
 SELECT stored, pg_temp.attempt(format('%L::bytea::yquota.resource', stored)) AS read
 FROM (VALUES
@@ -214,7 +214,7 @@ END $$;
 DROP CAST (bytea AS resource);
 DROP CAST (resource AS bytea);
 
--- A value too long for a page, compressed and out of line
+-- A value that is too long for a page, stored compressed and out of line
 CREATE TEMP TABLE long_value (r resource);
 INSERT INTO long_value
 SELECT ('[' || string_agg(repeat('x', 250) || n || '=' || n, ',') || ']')::resource
@@ -233,7 +233,7 @@ SELECT resource_send('[]');
 CREATE TEMP TABLE received (r resource);
 SELECT current_setting('data_directory') || '/yquota_resource_test.bin' AS file \gset
 
--- Have the server receive a value in a binary COPY of one row.
+-- Let the server receive a value by a binary COPY of one row.
 CREATE FUNCTION pg_temp.receive(file text, value bytea) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -298,7 +298,7 @@ FROM (VALUES
 ) v(n, value) ORDER BY n;
 SELECT '[yarn.io/gpu=1,memory-mb=4096,x=-9223372036854775808]'::resource::jsonb,
 	'[]'::resource::jsonb;
--- a row turns it into its text, which reads back
+-- within a row the value becomes its text form, which can be read again
 SELECT to_jsonb(t), (jsonb_populate_record(NULL::stored, to_jsonb(t))).r
 FROM stored t WHERE name = 'vcores';
 
@@ -367,7 +367,7 @@ FROM (VALUES
 	 '[a=9223372036854775807,b=9223372036854775806]')) v(r, total);
 
 --
--- Order: by the first differing name; extends fits_in
+-- Order: the first differing name decides, and the order extends fits_in()
 --
 SELECT r FROM unnest('{"[vcores=1]","[]","[memory-mb=1]","[vcores=-1]","[memory-mb=-1]",
 	"[memory-mb=1,vcores=-1]","[memory-mb=2]","[a=1]","[memory-mb=1,vcores=1]"}'::resource[]) r
@@ -388,7 +388,7 @@ SELECT v.id, coalesce((
 	FROM unnest('{memory-mb,vcores,yarn.io/gpu,cpu-milli,aa,zz,memory,mm}'::text[]) name
 	WHERE v.id > 0 AND random() < 0.5 AND name <> 'memory'), '[]')
 FROM generate_series(1, 2000) v(id);
--- few values, so that pairs are often equal or ordered
+-- small amounts, so that many pairs are equal or ordered
 INSERT INTO vector
 SELECT 2000 + v.id, resource(trunc(random() * 3)::bigint, trunc(random() * 3)::bigint,
 	trunc(random() * 3 - 1)::bigint)
@@ -410,7 +410,7 @@ FROM vector a JOIN vector b ON b.id IN ((a.id * 7) % 3000 + 1, (a.id * 13) % 300
 SELECT count(*) AS pairs, count(*) FILTER (WHERE a = b) > 100 AS some_equal,
 	count(*) FILTER (WHERE a <@ b) > 100 AS some_fit FROM pair;
 
--- equal sum, comparison and order with relations
+-- sum, comparison and order equal those computed with relations
 WITH compared AS (
 	SELECT a, b, o.*
 	FROM pair, LATERAL (
@@ -442,7 +442,7 @@ FROM pair CROSS JOIN LATERAL (
 	WHERE x.amount > 0) o
 WHERE dominant_share(a, b) IS DISTINCT FROM share;
 
--- all of them through binary COPY
+-- all vectors are sent through binary COPY
 COPY (SELECT r FROM vector ORDER BY id) TO :'file' (FORMAT binary);
 COPY received FROM :'file' (FORMAT binary);
 SELECT count(*), sum(n) AS difference
@@ -452,7 +452,7 @@ FROM (SELECT r, sum(n) AS n
 COPY (SELECT) TO PROGRAM 'cat && rm yquota_resource_test.bin';
 
 --
--- Plans: indexes, joins, grouping
+-- Plans with indexes, joins and grouping
 --
 CREATE INDEX vector_btree ON vector (r);
 CREATE INDEX vector_hash ON vector USING hash (r);
@@ -468,7 +468,7 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 DROP INDEX vector_hash;
 
--- equal values are equal images, so a btree may deduplicate
+-- equal values have equal images, so a btree may deduplicate
 CREATE INDEX vector_btree ON vector (r);
 SELECT opcname, amprocnum, amproc::regproc FROM pg_amproc p
 JOIN pg_opclass c ON c.opcfamily = p.amprocfamily
@@ -517,7 +517,7 @@ SELECT sum(r) FROM (VALUES ('[vcores=1]'::resource), (NULL), ('[vcores=2,memory-
 SELECT sum(r) IS NULL AS null_of_none FROM vector WHERE false;
 SELECT sum(r) IS NULL AS null_of_nulls FROM (VALUES (NULL::resource), (NULL)) v(r);
 SELECT sum(r) FROM (VALUES ('[vcores=1]'::resource), ('[vcores=-1]')) v(r);
--- only the result must fit, whatever the order
+-- only the final sum must fit, in every order of the rows
 SELECT sum(r ORDER BY n) AS ascending, sum(r ORDER BY n DESC) AS descending
 FROM (VALUES (1, '[x=9223372036854775807]'::resource), (2, '[x=9223372036854775807]'),
 			 (3, '[x=-9223372036854775807]')) v(n, r);
@@ -558,7 +558,7 @@ SET search_path = yquota, pg_catalog;
 DROP TABLE public.resource_test_parallel;
 
 --
--- The contract of the catalog entries
+-- Properties that the catalog entries must have
 --
 SELECT p.oid::regprocedure AS not_labelled
 FROM pg_proc p

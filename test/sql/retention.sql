@@ -1,6 +1,6 @@
 --
--- Retention: history older than so many months is archived segment by segment, and the books stay.
--- A vcore costs one credit per second.
+-- Retention: history older than so many months is archived one segment at a time, and the books do
+-- not change. A vcore costs one credit per second.
 --
 CREATE DATABASE yquota_retention;
 \c yquota_retention
@@ -13,7 +13,7 @@ SET jit = off;
 SELECT yquota.set_clock('2026-01-01 00:00');
 SELECT yquota.set_multiplier('GENERAL', 1.000000000000000003, '2026-01-10 12:07');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
--- January: containers that end in it, and containers that go on
+-- January: some containers end in it, and some continue
 SELECT yquota.set_clock('2026-01-31 00:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-01-10 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'c1', '2026-01-10 12:20', NULL, NULL, NULL, NULL, NULL),
@@ -22,13 +22,13 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'c3', '2026-01-21 00:02', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'runs', '2026-01-30 23:59', 'web', 'a4', 'bob', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'runs', '2026-01-30 23:59:30', NULL, NULL, NULL, NULL, '[vcores=2]');
 SELECT * FROM yquota.forgive('2026-01-21 00:30', '2026-01-21 00:40', 'switch replaced');
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT yquota.set_clock('2026-02-02 10:00');
 SELECT settled, closed_at FROM yquota.close_period('2026-02-01');
 SELECT settled, closed_at FROM yquota.close_period('2026-02-01');
--- late, and so on the bill of February
+-- this container is reported late, so it is on the bill of February
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-01-15 00:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-01-15 00:00:07', NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.seal_history();
@@ -59,13 +59,13 @@ SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
 CREATE FUNCTION difference() RETURNS TABLE (what text, line text) LANGUAGE sql
 	AS '(SELECT * FROM told EXCEPT ALL SELECT * FROM told_before) UNION ALL (SELECT * FROM told_before EXCEPT ALL SELECT * FROM told)';
 
--- nothing by default, nor before it is time
+-- the job does nothing by default, and nothing before it is due
 SELECT yquota_internal.run_job('retention', 'worker');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (1);
 INSERT INTO yquota.retention_setting (seal_interval) VALUES ('-1 day');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
 SELECT yquota_internal.run_job('retention', 'worker');
--- the clock of the reports stands still
+-- the clock for the reports is set back after each run
 CREATE FUNCTION retain(at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	outcome text;
@@ -92,7 +92,7 @@ SELECT segment, history, target, archived_at FROM yquota.archived_history ORDER 
 SELECT container_id, number, amount, tableoid::regclass AS archived_in FROM yquota_archive.charge ORDER BY 1, 2;
 SELECT event, container_id, tableoid::regclass AS archived_in FROM yquota_archive.container_event ORDER BY occurred_at, event;
 SELECT * FROM difference();
--- whether rolled up anew or not
+-- reports are the same, whether the days are rolled up again or not
 SELECT yquota.roll_up_charges() >= 0 AS rolled_up;
 SELECT * FROM difference();
 UPDATE yquota_internal.rollup_state SET horizon = NULL;
@@ -100,7 +100,8 @@ SELECT * FROM difference();
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT * FROM difference();
 
--- an archived container is told from the archive, and reports that cannot be given any more say why
+-- explain_charge() reads an archived container from the archive, and reports that are no longer
+-- possible give the reason
 SELECT * FROM yquota.explain_charge('c2');
 SELECT sum(amount) FROM yquota.explain_charge('c5');
 SELECT * FROM yquota.explain_charge('nobody');
@@ -125,7 +126,7 @@ SELECT yquota.disallow_role('yquota_retention_member', 'member', 'web');
 DROP ROLE yquota_retention_member;
 RESET client_min_messages;
 
--- an archive that is not found by its name is missed
+-- an archive table with another name is reported as missing
 ALTER TABLE yquota_archive.charge_1 NO INHERIT yquota_archive.charge;
 SELECT count(*) FROM yquota_archive.charge;
 ALTER TABLE yquota_archive.charge_1 RENAME TO charge_of_january;
@@ -134,13 +135,13 @@ ALTER TABLE yquota_archive.charge_of_january RENAME TO charge_1;
 ALTER TABLE yquota_archive.charge_1 INHERIT yquota_archive.charge;
 SELECT project, digest.charged = opening.charged AND digest.digest = opening.digest AS is_right
 FROM yquota.archive_digest('yquota_archive.charge') AS digest JOIN yquota.opening_balance AS opening USING (project) ORDER BY project;
--- sums that were changed are found
+-- verify() finds changed sums
 BEGIN;
 UPDATE yquota_internal.archived_cost SET amount = amount + 1 WHERE project = 'web';
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
--- a period that is not closed keeps its history
+-- history of a period that is not closed stays
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-01 09:00');
 SELECT yquota.seal_history();
 SELECT yquota.quota_compute();
@@ -156,7 +157,7 @@ SELECT * FROM yquota.verify();
 SELECT project, charged - amount AS difference FROM yquota.project_balance JOIN yquota.cost_between('-infinity', 'infinity') USING (project) ORDER BY project;
 SELECT * FROM bills EXCEPT SELECT (told_before.line::bills).* FROM told_before WHERE what = 'bill' ORDER BY 1, 2, 3, 4;
 
--- code of a role that could run it there does not run
+-- code of a role that owns a table in the archive schema does not run
 UPDATE yquota.retention_setting SET archive_schema = 'public';
 CREATE ROLE yquota_retention_other;
 CREATE TABLE public.charge (LIKE yquota.charge);

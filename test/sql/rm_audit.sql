@@ -1,6 +1,6 @@
 --
--- The ResourceManager's audit log as events: layouts of lines, clocks that are set back, unnamed
--- years, repeated imports, and files.
+-- The ResourceManager's audit log as events: layouts of lines, clocks that are set back, timestamps
+-- without a year, repeated imports, and files.
 --
 CREATE DATABASE yquota_rm_audit;
 \c yquota_rm_audit
@@ -22,14 +22,14 @@ CREATE FUNCTION line(at text, operation text, container text, rest text DEFAULT 
 SELECT * FROM yquota.import_rm_audit(:'log');
 SELECT event, container_id, occurred_at, project, username, queue, allocation, source FROM yquota.container_event ORDER BY occurred_at;
 SELECT container_id, amount FROM yquota.charge;
--- again, and with lines that are new: known ones are not even sent
+-- the log is imported again, with some new lines, and known lines are not even sent as events
 SELECT * FROM yquota.import_rm_audit(:'log');
 SELECT * FROM yquota.import_rm_audit(:'log' || E'\n' || line('2026-03-02 10:20:00,125', 'AM Released Container', '000001'));
 SELECT * FROM yquota.import_rm_audit(line('2026-03-02 10:20:00,125', 'AM Released Container', '000001') || E'\r\n' || line('2026-03-02 10:20:00,125', 'AM Released Container', '000001'));
 SELECT container_id, amount FROM yquota.charge ORDER BY container_id;
 SELECT count(*) FROM yquota.container_event;
 
--- layouts: ten o'clock in Berlin each time, until the last ones, which are no times
+-- Layouts: each means ten o'clock in Berlin, except the last ones, which are no timestamps.
 CREATE TABLE layout (number integer GENERATED ALWAYS AS IDENTITY, at text);
 INSERT INTO layout (at) VALUES
 	('2026-03-01 10:00:00,000'), ('2026-03-01 10:00:00.000'), ('2026-03-01T10:00:00,000'), ('26/03/01 10:00:00'), ('2026/03/01 10:00:00'),
@@ -37,25 +37,26 @@ INSERT INTO layout (at) VALUES
 	('2026-03-01T09:00:00,000Z'), ('2026-03-01 04:00:00,000-0500'), ('2026-03-01T14:30:00.000+05:30'),
 	('10:00:00,000'), ('2026-02-30 10:00:00'), ('13/13 10:00:00'), ('Foo 01 10:00:00'), ('2026-03-01 25:00:00'), ('');
 SELECT at, (yquota.import_rm_audit(line(at, 'AM Allocated Container', 'a' || number), timezone => 'Europe/Berlin')).last_at FROM layout ORDER BY number;
--- spaces for tabs, and a value that looks like a field
+-- spaces instead of tabs, and a value that looks like a field
 SELECT * FROM yquota.import_rm_audit(replace(line('2026-03-01 10:00:00,000', 'AM Allocated Container', 'spaces'), E'\t', '    '));
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 10:00:00,000', 'AM Allocated Container', 'caller',
 	E'\tRESOURCE=<memory:1024, vCores:1>\tQUEUENAME=root.ops\tCALLERCONTEXT=x RESOURCE=<memory:1, vCores:1>\tCONTAINERID=other'));
 SELECT container_id, allocation FROM yquota.container WHERE container_id ~ 'spaces|caller|other';
 
--- clocks are set back at three: the first half past two, then the second
+-- Clocks are set back at three o'clock, so half past two occurs twice, and the first one comes
+-- first.
 SELECT * FROM yquota.import_rm_audit(concat_ws(E'\n',
 	line('2025-10-26 01:50:00,000', 'AM Allocated Container', 'b1'), line('2025-10-26 02:30:00,000', 'AM Allocated Container', 'b2'),
 	line('2025-10-26 02:59:59,900', 'AM Allocated Container', 'b3'), line('2025-10-26 02:59:59,800', 'AM Allocated Container', 'b4'),
 	line('2025-10-26 02:10:00,000', 'AM Released Container', 'b2'), line('2025-10-26 02:10:00,000', 'AM Released Container', 'b3'),
 	line('2025-10-26 03:10:00,000', 'AM Released Container', 'b1')), timezone => 'Europe/Berlin');
 SELECT right(container_id, 2) AS container, "from", "to", amount FROM yquota.charge WHERE container_id ~ '_b' ORDER BY container_id;
--- a piece that begins within that hour, after another one
+-- this part of the log begins within that hour, and continues another part
 SELECT last_at FROM yquota.import_rm_audit(line('2025-10-26 02:15:00,000', 'AM Released Container', 'b4'), 'Europe/Berlin', after => '2025-10-26 01:10+00');
--- and forward: there is no half past two
+-- when clocks go forward, half past two does not exist
 SELECT last_at FROM yquota.import_rm_audit(line('2025-03-30 02:30:00,000', 'AM Allocated Container', 'c1'), 'Europe/Berlin');
 
--- no year: New Year, out of order by a little, and the year that was
+-- timestamps without a year: across New Year, slightly out of order, in the given year
 SELECT * FROM yquota.import_rm_audit(concat_ws(E'\n',
 	line('12-31 23:50:00,000', 'AM Allocated Container', 'd1'), line('01-01 00:00:00,001', 'AM Allocated Container', 'd2'),
 	line('12-31 23:59:59,999', 'AM Allocated Container', 'd3'), line('01-01 00:10:00,000', 'AM Released Container', 'd1'),
@@ -71,8 +72,8 @@ SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocat
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'e3', username => 'ann'), project_from => 'queue');
 SELECT right(container_id, 2) AS container, project, username FROM yquota.container WHERE container_id ~ '_e' ORDER BY container_id;
 
--- a refused line is set aside and known from then on. The lines have an unknown project, no
--- allocation (Hadoop 2), a bad allocation, and an end without a beginning.
+-- A refused line is set aside, and is known from then on. The lines have an unknown project, no
+-- allocation (Hadoop 2), a bad allocation, and an end without a start.
 SELECT * FROM yquota.import_rm_audit(concat_ws(E'\n', line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f1', username => 'x__ann'),
 	line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f2', ''), line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f3', E'\tRESOURCE=<many>'),
 	line('2026-03-01 11:30:00,000', 'AM Released Container', 'f4'), line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f5')), source => 'rm-1');
@@ -81,14 +82,14 @@ SELECT * FROM yquota.import_rm_audit(concat_ws(E'\n', line('2026-03-01 11:00:00,
 	line('2026-03-01 11:30:00,000', 'AM Released Container', 'f4')), source => 'rm-1');
 INSERT INTO yquota.project (name) VALUES ('x');
 SELECT * FROM yquota.retry_rejects('rm-1');
--- the beginning that was missing
+-- the missing start of f4 is imported
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f4'), source => 'rm-1');
 SELECT "from", "to" FROM yquota.charge WHERE container_id ~ '_f4';
 
 --
--- Containers without an end in the log, and rows that are no containers. They are temporary parts
--- of an increase (2 gets more by 3), and of a decrease or a demotion (4). Container 5, of an
--- application that ends, was demoted, or ended while the ResourceManager was down.
+-- Containers without an end in the log, and rows that are no containers. Such rows are temporary
+-- parts of an increase (2 gets more by 3), and of a decrease or a demotion (4). Container 5 belongs
+-- to an application that ends. It was demoted, or ended while the ResourceManager was down.
 --
 CREATE FUNCTION life(from_at text, to_at text) RETURNS text LANGUAGE sql RETURN (
 	SELECT replace(string_agg(line(at, operation, container, coalesce(format(E'\tRESOURCE=%s\tQUEUENAME=root.ops', resource), '')), E'\n' ORDER BY at), '000_0001', '000_0002')
@@ -113,14 +114,15 @@ SELECT right(container_id, 6) AS container, reason FROM yquota.suspect_container
 SELECT count(*) FROM yquota.event_reject WHERE waiting;
 SELECT * FROM yquota.import_rm_audit(life('2026', '2027'));
 SELECT * FROM yquota.verify();
--- an end that is heard of later after all, and one that lies behind it
+-- an end that is found later, and an end that comes after the assumed one
 SELECT finishes FROM yquota.import_rm_audit(replace(line('2026-03-01 08:45:00,000', 'AM Released Container', '000005') || E'\n'
 	|| line('2026-03-01 08:50:00,020', 'AM Released Container', '000002'), '000_0001', '000_0002'));
 SELECT * FROM outcome ORDER BY 1;
 SELECT right(container_id, 6) AS container, reason FROM yquota.suspect_container;
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- in pieces: a row that was taken for a container is voided, and known then
+-- The log is imported in parts. A row that was first taken for a container is voided, and is known
+-- from then on.
 SELECT * FROM yquota.import_rm_audit(life('2026', '2026-03-01 08:10:00,500'));
 SELECT * FROM outcome ORDER BY 1;
 SELECT * FROM yquota.import_rm_audit(life('2026-03-01 08:10:00,500', '2026-03-01 08:30'));
@@ -141,8 +143,7 @@ SELECT * FROM yquota.import_rm_audit_file(NULL);
 SELECT * FROM yquota.import_rm_audit_file('no such file');
 
 --
--- Files: longer than a single read, bytes that are no characters, and a last line that is being
--- written
+-- Files: longer than a single read, with invalid bytes, and with an incomplete last line
 --
 SELECT lo_from_bytea(4711, convert_to((
 	SELECT string_agg(line(to_char(timestamp '2026-01-05' + i * interval '1 s', 'YYYY-MM-DD HH24:MI:SS,MS'),
@@ -155,7 +156,7 @@ SELECT * FROM yquota.import_rm_audit_file('yquota_rm_audit.log');
 SELECT count(*), count(DISTINCT container_id), min("from"), max("to"), sum(amount), min(username) = 'jörg' AS is_jörg FROM yquota.charge WHERE container_id ~ '_g';
 SELECT container_id, started_at FROM yquota.container WHERE container_id ~ '_h';
 SELECT * FROM yquota.import_rm_audit_file('yquota_rm_audit.log');
--- a role that may feed may not read files by that
+-- a role that may feed cannot read files in this way
 CREATE ROLE yquota_rm_audit_feed;
 SELECT yquota.allow_role('yquota_rm_audit_feed', 'operator');
 SET ROLE yquota_rm_audit_feed;
@@ -170,7 +171,7 @@ RESET ROLE;
 COPY (SELECT) TO PROGRAM 'cat && rm yquota_rm_audit.log';
 SELECT * FROM yquota.verify();
 
--- while charging is deferred the books do not have the deferred events
+-- while charging is deferred, the books do not have the deferred events
 SET yquota.charging = deferred;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'kept', '2026-03-02 11:00', 'lab', '[vcores=1]');
 SELECT * FROM yquota.import_rm_audit(:'log');

@@ -1,6 +1,7 @@
 --
--- A change that is rolled back leaves nothing behind, in the tables and in the session's notes of
--- projects, nodes, waiting events, prices and claims. Amounts: 1 credit per vcore and second.
+-- A change that is rolled back leaves nothing behind, neither in the tables nor in what the session
+-- has cached. The session caches projects, nodes, waiting events, prices and claims. A vcore costs
+-- 1 credit per second.
 --
 CREATE DATABASE yquota_rollback;
 \c yquota_rollback
@@ -33,7 +34,7 @@ CREATE VIEW pg_temp.books AS
 	SELECT container_id, CASE WHEN corrects IS NULL THEN 'charged' ELSE 'taken back' END, NULL, allocation, "to", number, amount
 	FROM yquota.charge;
 
--- Projects and nodes that come with their events, in a statement that fails
+-- Projects and nodes that are created in the same statement as their events, which fails
 WITH ghost AS (INSERT INTO yquota.project (name) VALUES ('ghost'))
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'g1', '2026-03-02 10:00', 'ghost', '[vcores=1]'),
@@ -46,7 +47,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, n
 SELECT pg_temp.start('g1', 'lab', 'n2');
 SELECT container_id, node, label FROM yquota.container;
 
--- Rolled back changes in subtransactions, released ones included
+-- Changes that are rolled back in subtransactions, including released ones
 BEGIN;
 SAVEPOINT a;
 INSERT INTO yquota.project (name) VALUES ('ghost');
@@ -72,7 +73,7 @@ SELECT count(*) FROM yquota.project WHERE name = 'ghost';
 
 RESET yquota.auto_create_project;
 
--- A project that goes and comes back
+-- A project that is deleted and created again
 INSERT INTO yquota.project (name) VALUES ('brief');
 BEGIN;
 SAVEPOINT a;
@@ -84,7 +85,7 @@ ROLLBACK TO a;
 SELECT pg_temp.start('b1', 'brief');
 ROLLBACK;
 
--- A life of which parts are taken back and sent again
+-- A container's events, of which some are rolled back and sent again
 BEGIN;
 SELECT pg_temp.start('l1');
 SAVEPOINT a;
@@ -101,7 +102,7 @@ SELECT pg_temp.finish('l1', '2026-03-02 10:40');
 COMMIT;
 SELECT * FROM pg_temp.books WHERE container_id = 'l1' ORDER BY number;
 
--- A START that is taken back and comes again with other content
+-- A START that is rolled back and sent again with other content
 BEGIN;
 SAVEPOINT a;
 SELECT pg_temp.start('l2');
@@ -131,7 +132,7 @@ ROLLBACK TO c;
 COMMIT;
 SELECT * FROM pg_temp.books WHERE container_id = 'l2' ORDER BY number;
 
--- An event that waits for its START: as long as nothing else is committed
+-- An event that waits for its START, until something else is committed
 SET yquota.on_bad_event = 'set_aside';
 BEGIN;
 SAVEPOINT a;
@@ -153,7 +154,7 @@ SELECT container_id, waiting FROM yquota.event_reject;
 SELECT * FROM pg_temp.books WHERE container_id LIKE 'w%' ORDER BY 1, number;
 RESET yquota.on_bad_event;
 
--- Rows of event_reject that are taken out and come back
+-- Rows of event_reject that are removed and come back by a rollback
 SET yquota.on_bad_event = 'set_aside';
 SELECT pg_temp.finish('w4');
 RESET yquota.on_bad_event;
@@ -166,8 +167,8 @@ SELECT pg_temp.start('w4');
 COMMIT;
 SELECT * FROM pg_temp.books WHERE container_id IN ('w4', 'w5') ORDER BY 1;
 
--- Exceptions: every third of these events is bad, and a statement of several
--- charges all or nothing
+-- Exceptions: every third of these events is bad, and a statement with several charges is all or
+-- nothing
 DO $$
 DECLARE
 	refused integer := 0;
@@ -188,7 +189,7 @@ END
 $$;
 SELECT count(*), sum(amount) FROM yquota.charge WHERE container_id LIKE 'x%';
 
--- Prices, factors and outages that are taken back
+-- Prices, factors and outages that are rolled back
 BEGIN;
 SAVEPOINT a;
 SELECT yquota.set_multiplier('GENERAL', 7, '2026-03-02 12:00');
@@ -214,7 +215,7 @@ SELECT pg_temp.finish('p1', '2026-03-02 11:30');
 SELECT amount FROM yquota.charge WHERE container_id = 'p1';
 COMMIT;
 
--- Compaction that is taken back
+-- Compaction that is rolled back
 SELECT charged, accrued FROM yquota.project_balance WHERE project = 'lab';
 BEGIN;
 SAVEPOINT a;
@@ -235,7 +236,7 @@ SELECT accrued = (SELECT sum(accrued) FROM yquota.container_cost) AS agrees FROM
 
 SELECT * FROM yquota.verify();
 
--- History that does not leave after all is read by plans that were made when it had
+-- Archiving is rolled back, and plans that were made after archiving read the history again
 SELECT yquota.quota_compute() IS NOT NULL AS computed, yquota.seal_history() AS sealed;
 CREATE TABLE archived_charge (LIKE yquota.charge);
 CREATE TABLE archived_event (LIKE yquota.container_event);

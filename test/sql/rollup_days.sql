@@ -1,7 +1,7 @@
 --
--- Days are rolled up where their sums are a fifth of the ledger rows that begin in them, or fewer.
--- Reports read the others from the ledger. A vcore costs a credit per second. The test works in a
--- database of its own: prices and the clock are global.
+-- A day is rolled up when its sums are at most a fifth of the ledger rows that begin on that day.
+-- Reports read other days from the ledger. A vcore costs one credit per second. The test uses its
+-- own database, because prices and the clock are global.
 --
 CREATE DATABASE yquota_rollup_days;
 \c yquota_rollup_days
@@ -12,7 +12,7 @@ SET datestyle = 'ISO';
 SELECT yquota.set_clock('2026-03-20 00:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
 
--- containers of 12 minutes on a day, a quarter of an hour after each other, of some applications
+-- run containers of 12 minutes on a day, one in each quarter of an hour, of several applications
 CREATE PROCEDURE run_containers(prefix text, day date, containers integer, applications integer)
 	LANGUAGE sql AS $$
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
@@ -23,7 +23,7 @@ CREATE PROCEDURE run_containers(prefix text, day date, containers integer, appli
 				 ('CONTAINER_FINISH', '13 min', NULL, NULL)) AS event (name, after, project, allocation)
 	ORDER BY number, event.name
 	$$;
--- a transaction of another session, such as autovacuum's, may keep rows out for a moment
+-- an open transaction of another session, such as autovacuum's, may delay rows for a moment
 CREATE FUNCTION roll_up() RETURNS bigint
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -38,7 +38,7 @@ BEGIN
 	RETURN added;
 END
 $$;
--- recorded decisions, and the data
+-- the recorded decision for each day, and the actual numbers of rows
 CREATE VIEW day AS
 	SELECT known.day::date, known.is_rolled_up, known.charges, known.sums,
 		   (SELECT count(*) FROM yquota.charge AS c WHERE c."from" >= known.day AND c."from" < known.day + interval '1 day') AS ledger_rows,
@@ -48,7 +48,7 @@ CREATE VIEW day AS
 	ORDER BY known.day;
 CREATE FUNCTION cost("from" timestamptz, "to" timestamptz) RETURNS numeric
 	LANGUAGE sql AS $$ SELECT sum(amount) FROM yquota.cost_between("from", "to", '{queue}') $$;
--- reports by day, and of a window that begins within a quarter-hour
+-- reports by day, and for a window that begins within a quarter of an hour
 CREATE VIEW report AS
 	SELECT 'days' AS of, c::text AS cost FROM yquota.cost_by_day('2026-03-01', '2026-03-20', '{project,application_id}') AS c
 	UNION ALL
@@ -58,7 +58,8 @@ CREATE PROCEDURE note() LANGUAGE sql AS $$ DELETE FROM said; INSERT INTO said TA
 CREATE VIEW difference AS
 	SELECT * FROM report FULL JOIN said USING (of, cost) WHERE report IS NULL OR said IS NULL;
 
--- many containers of an application, one of each, five of each, and a day that one only crosses
+-- Days with many containers of one application, with an application for each container, and with
+-- five containers in each sum. Container "long" only crosses one day.
 CALL run_containers('dense', '2026-03-02', 80, 1);
 CALL run_containers('single', '2026-03-03', 40, 1000);
 CALL run_containers('five', '2026-03-04', 40, 1);
@@ -73,7 +74,7 @@ TABLE day;
 SELECT roll_up();
 TABLE difference;
 
--- the longest interval that is rolled up is read from the sums, if it has a quarter of the rows
+-- the longest interval of rolled-up days is read from the sums, if it has a quarter of the rows
 BEGIN;
 UPDATE yquota_internal.charge_rollup SET amount = 0;
 SELECT cost('2026-03-02', '2026-03-03'), cost('2026-03-03', '2026-03-04'), cost('2026-03-07 01:00', '2026-03-08'), cost('2026-03-07 00:20', '2026-03-07 01:05');
@@ -82,7 +83,7 @@ SELECT problem, subject, expected, found FROM yquota.verify();
 ROLLBACK;
 SELECT cost('2026-03-02', '2026-03-04'), cost('2026-03-03', '2026-03-05'), cost('2026-03-01', '2026-03-10'), cost('2026-03-09', '2026-03-11');
 
--- a day that was left gets rows: not enough, and enough
+-- a day that was not rolled up gets more rows: first too few, then enough
 CALL run_containers('more', '2026-03-03', 100, 1);
 CALL note();
 SELECT roll_up();
@@ -93,7 +94,8 @@ SELECT roll_up();
 SELECT * FROM day WHERE day = '2026-03-03';
 TABLE difference;
 
--- sums of one key, added by several roll-ups, become one, and a day with many keys is left
+-- Sums of one key that several roll-ups added are joined. A day that gets many keys is no longer
+-- rolled up.
 CALL run_containers('b', '2026-03-04', 16, 1);
 SELECT roll_up();
 SELECT * FROM day WHERE day = '2026-03-04';
@@ -112,7 +114,7 @@ SELECT * FROM day WHERE day = '2026-03-07';
 TABLE difference;
 SELECT * FROM yquota.verify();
 
--- charges that must be cut anew are counted once
+-- charges that must be divided again are counted once
 SELECT count(*) > 0 AS forgiven FROM yquota.forgive('2026-03-02 00:07', '2026-03-03 00:09', 'switch');
 CALL note();
 SELECT roll_up() > 0 AS some;
@@ -120,7 +122,7 @@ TABLE day;
 TABLE difference;
 SELECT * FROM yquota.verify();
 
--- all of them, and as before
+-- all days are rolled up, and reports do not change
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT roll_up() > 0 AS some;
 SELECT count(*) FILTER (WHERE is_rolled_up) AS rolled_up, count(*) FILTER (WHERE sums = rollup_rows AND charges = ledger_rows) AS is_right, count(*) FROM day;
@@ -131,7 +133,8 @@ SELECT roll_up();
 TABLE day;
 TABLE difference;
 
--- a container of years, of the group of others that ran later: its quarter-hours come before theirs
+-- A container that ran for years is in one group with containers that ran later. Its quarter-hours
+-- come before theirs.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'later', '2005-03-19 12:00', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'later', '2005-03-19 13:10', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'within', '2001-01-01 00:10', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'within', '2001-01-03 00:20', NULL, NULL, NULL, NULL, NULL),
@@ -148,7 +151,7 @@ TABLE years;
 SELECT * FROM yquota.verify();
 UPDATE yquota_internal.rollup_state SET charges_per_sum = DEFAULT;
 
--- days whose rows have been archived are forgotten, but for rows that stay
+-- days whose rows are archived are removed, except for rows that stay
 SELECT yquota.set_clock('2026-03-20 01:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'runs', '2026-03-02 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_UPDATE', 'runs', '2026-03-03 00:10', NULL, NULL, NULL, NULL, '[vcores=2]');
@@ -158,7 +161,7 @@ SELECT yquota.seal_history();
 CALL run_containers('last', '2026-03-19', 80, 1);
 SELECT roll_up();
 CREATE TABLE archived (LIKE yquota.charge);
--- archived history is known by full quarter-hours
+-- archived history is known by full quarters of an hour
 CREATE OR REPLACE VIEW report AS
 	SELECT 'days' AS of, c::text AS cost FROM yquota.cost_by_day('2026-03-01', '2026-03-20', '{project,application_id}') AS c;
 CALL note();

@@ -1,5 +1,5 @@
--- Allocation on the tables: the rows that a cycle reads and writes, its decisions, and everything
--- that is refused.
+-- Allocation on the tables: the rows that a cycle reads and writes, its decisions, and all
+-- refusals.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler WITH (FORCE);
@@ -26,7 +26,7 @@ CREATE FUNCTION pg_temp.submit(id text, username text, queue text, unmanaged boo
 	LANGUAGE sql AS $$
 	SELECT s.state FROM yquota.submit_application(id, username, '{}', queue, project => project, unmanaged => unmanaged) AS s
 $$;
--- Return the decisions in few words.
+-- Run a cycle and return its decisions briefly.
 CREATE FUNCTION pg_temp.told(nodes text[] DEFAULT NULL, most integer DEFAULT NULL, dry boolean DEFAULT false)
 	RETURNS TABLE (decision text, container text, queue text, node text, mb bigint, locality text, p integer, unreserved text)
 	LANGUAGE sql AS $$
@@ -117,7 +117,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT yquota.set_clock('2026-03-02 10:09:59+00');
 SELECT * FROM pg_temp.told('{n4}');
 SELECT yquota.set_clock('2026-03-02 10:10+00');
--- not while it is a millisecond more
+-- a container does not expire while the setting is a millisecond longer
 INSERT INTO yquota.scheduler_setting (allocation_expiry) VALUES ('10 min 1 ms') ON CONFLICT (only_row) DO UPDATE SET allocation_expiry = excluded.allocation_expiry;
 SELECT * FROM pg_temp.told('{n4}');
 UPDATE yquota.scheduler_setting SET allocation_expiry = NULL;
@@ -201,7 +201,7 @@ BEGIN
 	INSERT INTO public.heard VALUES (concat_ws(' ', TG_WHEN, TG_LEVEL, NEW.container_id, NEW.node,
 		(SELECT count(*) FROM yquota.container_event AS e WHERE e.container_id = NEW.container_id)));
 	NEW.source := 'heard';
-	-- which loses a container, and is their fault
+	-- this trigger drops the row of a container on n2, which is the site's own fault
 	RETURN CASE WHEN NEW.node <> 'n2' THEN NEW END;
 END
 $$;
@@ -220,7 +220,7 @@ SELECT * FROM pg_temp.told();
 SELECT * FROM public.heard;
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
 ALTER TABLE yquota.container_event ADD CHECK (event <> 'CONTAINER_START' OR source <> 'heard') NOT VALID;
--- the number of the row differs
+-- the text of the error contains the row's number, which differs
 \set VERBOSITY terse
 SELECT * FROM pg_temp.told();
 \set VERBOSITY default

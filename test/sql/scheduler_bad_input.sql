@@ -1,5 +1,5 @@
--- Calls that a scheduler should not get, and their results. There are amounts that no container may
--- have, more demand than 64 bits hold, and tables emptied under it.
+-- Calls that a scheduler should never get, and their results. Cases are amounts that no container
+-- may have, more demand than 64 bits hold, and tables that are emptied during its work.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_bad_input WITH (FORCE);
@@ -41,7 +41,7 @@ SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
 \echo names that events have used are not given again: of what runs, has ended, or is waited for
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
 	('CONTAINER_START', 'container_1_0001_01_000003', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
-	-- answers equal to those of a cycle
+	-- this START is equal to the START that the cycle would send
 	('CONTAINER_START', 'container_1_0001_01_000004', '2026-03-02 10:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	('CONTAINER_START', 'container_1_0001_01_000005', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	('CONTAINER_FINISH', 'container_1_0001_01_000005', '2026-03-02 09:30+00', NULL, NULL, NULL, NULL, NULL, NULL);
@@ -78,7 +78,7 @@ SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
 SELECT round, subject, sqlstate, message, hint, refusals FROM yquota.scheduler_refusal;
 
 \echo a session that calls for many nodes keeps the cluster, and nothing of each call
--- in one way up to PostgreSQL 17, in another from 18 on
+-- the view differs between PostgreSQL 17 and 18
 CREATE FUNCTION pg_temp.cluster_bytes() RETURNS bigint LANGUAGE sql AS $$
 	WITH context AS (SELECT to_jsonb(c) AS row FROM pg_backend_memory_contexts AS c),
 	cluster AS (SELECT c.row FROM context AS c WHERE c.row ->> 'name' = 'yquota cluster')

@@ -1,6 +1,6 @@
 --
--- A row that cannot be written stops no round of the scheduler. The round leaves the subject of the
--- row out, holds it back for a minute, and reports it. All else goes on.
+-- A row that cannot be written does not stop a round of the scheduler. The round leaves out the
+-- subject of the row, holds it back for a minute, and reports it. Everything else continues.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_refusal WITH (FORCE);
@@ -32,7 +32,7 @@ CREATE VIEW runs AS SELECT right(container_id, 14) AS container, execution_type,
 CREATE VIEW refused AS SELECT round, subject, sqlstate, message, refusals, held_until - refused_at AS held FROM yquota.scheduler_refusal ORDER BY round, subject;
 CREATE VIEW counted AS SELECT value AS refused FROM yquota.metrics WHERE metric = 'yquota_scheduler_refused_total';
 
--- A site's own trigger is one of the reasons that there may be.
+-- A trigger of the site is one of many possible reasons.
 CREATE TABLE poison (pattern text PRIMARY KEY, event text DEFAULT '.');
 CREATE FUNCTION poisoned() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -66,7 +66,7 @@ SELECT ask(2, 1, 2);
 INSERT INTO poison VALUES ('_0004_01_', 'START'), ('container_1_0002_01_000001', 'UPDATE');
 BEGIN;
 SELECT decision, right(container_id, 14) AS container FROM yquota.schedule();
--- the next one in the same transaction goes on
+-- the next cycle in the same transaction works
 SELECT decision, right(container_id, 14) AS container FROM yquota.schedule();
 COMMIT;
 SELECT * FROM told;
@@ -147,7 +147,7 @@ SELECT decision, right(container_id, 14) AS container FROM yquota.allocate_oppor
 SELECT * FROM told;
 SELECT * FROM refused WHERE round ~ 'opportunistic';
 SELECT resource_name, count FROM yquota.resource_request;
--- the answer is the same when it is asked for again
+-- a repeated call gets the same answer
 SELECT decision, right(container_id, 14) AS container FROM yquota.allocate_opportunistic('application_1_0020', response_id => 1);
 DELETE FROM poison;
 SELECT decision, right(container_id, 14) AS container FROM yquota.allocate_opportunistic('application_1_0020', response_id => 2);

@@ -1,6 +1,6 @@
--- A whole life with only the roles that yquota defines. An administrator configures, the resource
--- manager submits, schedules, acknowledges and updates, viewers and members read. No superuser, and
--- not the owner, does anything but make the roles.
+-- The whole life of a cluster with only the roles that yquota defines. An administrator configures.
+-- The resource manager submits, schedules, acknowledges and updates. Viewers and members read. A
+-- superuser only creates the roles.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_roles WITH (FORCE);

@@ -1,5 +1,5 @@
--- Views of queues, nodes and applications, and the behaviour of the scheduler when objects go,
--- shrink or change under it.
+-- Views of queues, nodes and applications, and what the scheduler does when objects are removed,
+-- shrink or change.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_state WITH (FORCE);
@@ -133,7 +133,8 @@ SELECT 'CONTAINER_START', 'held_' || number, 'p', 'application_1_000' || number,
 FROM (VALUES (6, 'root.v.one', 2), (7, 'root.v.one', 1), (8, 'root.other', 2), (9, 'root.other', 1)) AS held (number, queue, gb);
 SELECT yquota.request_containers('application_1_000' || number, pg_temp.gb(1), CASE WHEN number IN (6, 8) THEN 100000 ELSE 1 END)
 FROM unnest('{6,7,8,9}'::integer[]) AS number;
--- the larger one of a kind, which wants a hundred thousand times as much: first by size, not otherwise
+-- The larger application asks for a hundred thousand times as much. It comes first with size-based
+-- weight, and not without.
 SELECT queue, application_id FROM yquota.schedule('{g1}', 1);
 SELECT yquota.request_containers('application_1_0009', pg_temp.gb(1), 0), yquota.request_containers('application_1_0008', pg_temp.gb(1), 0);
 SELECT queue, application_id FROM yquota.schedule('{g1}', 1, dry_run => true);
@@ -150,7 +151,7 @@ SELECT count(*) > 0 AS wait FROM yquota_internal.counter_delta;
 SELECT count(*) FROM yquota.schedule('{g1}', 1);
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) > 0 AS wait FROM yquota_internal.counter_delta;
--- no cycle has decided since
+-- no cycle has run since then
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT * FROM yquota.verify();

@@ -1,6 +1,6 @@
 --
--- Rights of a feed that may only insert events, a reader of views, and an administrator who is no
--- superuser. The test also has calls that every role may try.
+-- Rights of a feed that may only insert events, of a reader of views, and of an administrator who
+-- is no superuser. Further tests are about calls that every role may try.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_security WITH (FORCE);
@@ -20,12 +20,12 @@ INSERT INTO yquota.project (name) VALUES ('lab');
 SELECT yquota.allow_role('yquota_test_feed', 'operator');
 SELECT yquota.allow_role('yquota_test_reader', 'viewer');
 SELECT yquota.allow_role('yquota_test_administrator', 'admin');
--- more than that is granted by hand
+-- further privileges that an administrator gets by GRANT
 GRANT INSERT, UPDATE ON yquota.base_price, yquota.price, yquota.price_pin TO yquota_test_administrator;
 GRANT UPDATE ON yquota.quota_grant TO yquota_test_administrator;
 
 --
--- A feed sends all four events, has bad ones set aside, and sees balances alone.
+-- A feed sends all four kinds of events, has bad events set aside, and sees only balances.
 --
 SET SESSION AUTHORIZATION yquota_test_feed;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation) VALUES
@@ -38,7 +38,7 @@ INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c3', '2026-03-02 09:20');
 RESET yquota.on_bad_event;
--- without the owner's rights the settings of a dump do not pass anything by the books
+-- without the owner's rights, the settings of a dump do not let rows bypass the books
 SET check_function_bodies = off;
 SET row_security = off;
 SET client_min_messages = warning;
@@ -63,7 +63,7 @@ SELECT event, container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY 
 SELECT container_id, allocation, "to", amount FROM yquota.charge ORDER BY container_id, number;
 
 --
--- A viewer reads every view and the books, and writes nothing.
+-- A viewer reads every view and the books, and cannot write.
 --
 SET SESSION AUTHORIZATION yquota_test_reader;
 SELECT format('SELECT count(t::text) > 0 AS %I FROM yquota.%I AS t', relname, relname)
@@ -74,7 +74,7 @@ SELECT * FROM yquota.cost_between('-infinity', 'infinity');
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.project (name) VALUES ('mine');
 SELECT yquota.set_multiplier('GPU', 0);
--- an object planted in the way of a view does not run
+-- an object planted under the name of an object that a view uses does not run
 CREATE TEMP TABLE counter_delta (note text);
 CREATE FUNCTION pg_temp.accrued(yquota.resource, text[], timestamptz, timestamptz) RETURNS numeric
 	LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'planted'; END$$;
@@ -83,7 +83,7 @@ DROP FUNCTION pg_temp.accrued;
 RESET SESSION AUTHORIZATION;
 
 --
--- An administrator configures and is recorded, whatever name the row gives.
+-- An administrator configures, and is recorded by session user, whatever name the row gives.
 --
 SET SESSION AUTHORIZATION yquota_test_administrator;
 INSERT INTO yquota.price_group (name) VALUES ('FPGA');
@@ -120,7 +120,7 @@ SELECT * FROM yquota.retry_rejects();
 SELECT * FROM yquota.reconcile('[{"container_id": "c2"}]', '2026-03-02 10:00');
 SELECT * FROM yquota.node_lost('n1');
 SELECT * FROM yquota.verify();
--- an object planted in the way of a function that runs as the owner does not run
+-- an object planted under a name that a SECURITY DEFINER function uses does not run
 CREATE TEMP TABLE price_pin (price_group text, until timestamptz);
 CREATE FUNCTION pg_temp.trim_scale(numeric) RETURNS numeric
 	LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'planted'; END$$;
@@ -131,7 +131,7 @@ SET search_path = pg_temp, pg_catalog;
 SELECT yquota.set_multiplier('GPU', 3);
 RESET search_path;
 SELECT count(*) AS temporary_pins FROM pg_temp.price_pin;
--- the books do not belong to the administrator
+-- an administrator cannot change the books
 UPDATE yquota.charge SET amount = 0;
 DELETE FROM yquota.container;
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
@@ -145,7 +145,7 @@ RESET SESSION AUTHORIZATION;
 --
 ALTER EXTENSION yquota SET SCHEMA public;
 CREATE EXTENSION yquota;
--- tables that are written directly keep their columns
+-- columns cannot be added to tables that the library writes directly
 ALTER TABLE yquota.charge ADD COLUMN note text NOT NULL DEFAULT '';
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c4', '2026-03-02 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'c4', '2026-03-02 09:01', NULL, NULL);
@@ -157,7 +157,7 @@ SELECT * FROM yquota.verify();
 DROP TABLE yquota.charge;
 DROP EXTENSION yquota;
 SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'yquota%';
--- the settings of a dump do not make shipped rows part of one
+-- with the settings of a dump, the rows that CREATE EXTENSION inserts are not part of a dump
 SET check_function_bodies = off;
 SET row_security = off;
 CREATE EXTENSION yquota;

@@ -1,6 +1,6 @@
 --
--- Thresholds of spending: each crossing leaves one alert and one notification,
--- and the next one comes after spending was below it.
+-- Thresholds of spending: each crossing makes one alert and one notification. The next crossing
+-- counts only after spending was below the threshold again.
 --
 CREATE DATABASE yquota_spending_threshold;
 \c yquota_spending_threshold
@@ -13,11 +13,11 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'allow'), ('web', 'stop'), ('free', 'allow');
 INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES ('ops', 'NOLIMIT', 'stop');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'March'), ('web', 100, 'March'), ('ops', 100, 'March');
--- notifications are tested in a test of the worker
+-- notifications are tested in the test of the worker
 CREATE VIEW told AS
 	SELECT subject, detail, raised_at::time, cleared_at::time FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id;
 
--- an event raises no alert, whatever it spends
+-- an event itself raises no alert, whatever it spends
 INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation)
 SELECT 'CONTAINER_START', project || '1', project, project || '_app', '[vcores=1]' FROM unnest('{lab,web,free,ops}'::text[]) AS project;
 SELECT yquota.set_clock('2026-03-02 10:08:20+00');
@@ -25,21 +25,21 @@ SELECT project, granted, charged + accrued AS spent FROM yquota.project_balance 
 INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'by hand');
 SELECT * FROM told;
 
--- 500 spent: lab is at half, the others have nothing left, and free was never granted anything
+-- 500 are spent: lab is at half, the other projects have nothing left, and free never had a grant
 SELECT yquota.quota_compute();
 SELECT * FROM told;
 SELECT yquota.quota_compute();
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT count(*) FROM told;
 
--- a microsecond before, and at the threshold
+-- a microsecond before the threshold, and at the threshold
 SELECT yquota.set_clock('2026-03-02 10:13:19.999999+00');
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT yquota.set_clock('2026-03-02 10:13:20+00');
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT * FROM told WHERE subject LIKE 'lab %';
 
--- the worker did not look for long: each once
+-- the worker did not run for a long time, and each threshold raises one alert
 SELECT yquota.set_clock('2026-03-02 10:15:00+00');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 900, 'more');
 SELECT yquota.quota_compute();
@@ -48,7 +48,7 @@ SELECT yquota.set_clock('2026-03-02 12:00:00+00');
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE raised_at = '12:00' OR subject LIKE 'web %';
 
--- a grant that expired leaves its spent part
+-- after a grant has expired, its spent part still counts
 INSERT INTO yquota.project (name) VALUES ('brief');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('brief', 1000, 'a day', '2026-03-03 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -58,7 +58,7 @@ SELECT yquota.set_clock('2026-03-03 12:00:00+00');
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT * FROM told WHERE subject LIKE 'brief %';
 
--- other thresholds: for all, and a project's own
+-- other thresholds: for all projects, and for one project
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.95), ('lab', 0.123456), ('lab', 10);
 SELECT * FROM yquota_internal.project_threshold ORDER BY project, fraction;
 SELECT yquota_internal.note_crossings(yquota.clock());
@@ -75,7 +75,7 @@ INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.000000
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('nobody', 0.5);
 SELECT table_name, operation, new FROM yquota.audit WHERE table_name LIKE '%spending_threshold' AND operation = 'INSERT' ORDER BY audit_id;
 
--- a budget's thresholds are those of the month: 90 of 100 were spent in March, 10 and then 50 in April
+-- a budget's thresholds count by month: 90 of 100 were spent in March, and 10, then 50 in April
 INSERT INTO yquota.project (name) VALUES ('monthly');
 INSERT INTO yquota.budget (project, period, amount) VALUES ('monthly', 'month', 100);
 SELECT yquota.set_clock('2026-03-31 12:00+00');
@@ -93,7 +93,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'monthly %';
 
--- events that come late take spending below a threshold and over it again: that is told once
+-- late events move spending below a threshold and above it again, which raises only one alert
 INSERT INTO yquota.project (name) VALUES ('late');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('late', 10000, 'April');
 CREATE PROCEDURE late(at timestamptz, id text, core_seconds integer) LANGUAGE plpgsql AS $$
@@ -115,7 +115,7 @@ CALL late('2026-04-01 14:01+00', 'l2', 5000);
 CALL late('2026-04-01 14:02+00', 'l3', 100);
 SELECT yquota.set_clock('2026-04-01 14:03+00');
 SELECT * FROM told WHERE subject LIKE 'late %';
--- a grant that is too small clears nothing, nor does the late event that comes after it
+-- neither a grant that is too small nor the late event after it clears the alert
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'ln', '2026-04-01 12:00+00', 'late', '[vcores=1]');
 SELECT yquota.quota_compute();
@@ -124,8 +124,8 @@ CALL late('2026-04-01 14:04+00', 'l4', 100);
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'ln', '2026-04-01 12:00:01+00');
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';
--- a void clears the alert where spending is below then, and so do forgiven time, corrections and
--- grants. The next crossing is reported again.
+-- A void clears the alert when spending is then below the threshold. Forgiven time, corrections and
+-- grants do the same. The next crossing raises an alert again.
 SELECT count(*) FROM yquota.void_events('l4', 'a test');
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';
@@ -142,18 +142,18 @@ SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';
 SELECT count(*) AS still_known FROM yquota_internal.told_crossing AS known JOIN yquota.alert USING (alert_id) WHERE known.project = 'late' AND cleared_at IS NULL;
 
--- a name as long as names can be
+-- a project name of the largest length
 INSERT INTO yquota.project (name) VALUES (repeat(E'\x01', 255));
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat(E'\x01', 255), -1, 'fine');
 SELECT yquota_internal.note_crossings(yquota.clock());
 
--- where others' alerts could not be seen, the worker tells
+-- in an isolation level that could hide alerts of other sessions, only the worker raises alerts
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('free', -1, 'fine');
 SELECT yquota_internal.note_crossings(yquota.clock());
 ROLLBACK;
 
--- as administrator and viewer
+-- rights of an administrator and of a viewer
 CREATE ROLE yquota_threshold_admin;
 CREATE ROLE yquota_threshold_viewer;
 SELECT yquota.allow_role('yquota_threshold_admin', 'admin'), yquota.allow_role('yquota_threshold_viewer', 'viewer');

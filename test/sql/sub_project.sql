@@ -1,6 +1,6 @@
 --
--- Sub-projects: their spending counts for their ancestors as well. A vcore costs one credit per
--- second here, so every figure can be checked by hand.
+-- Sub-projects: their spending also counts for the projects above them. A vcore costs one credit
+-- per second here, so every figure can be checked by hand.
 --
 CREATE DATABASE yquota_sub_project;
 \c yquota_sub_project
@@ -10,7 +10,7 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00+00');
--- in any order; physics has no grants of its own
+-- rows may be inserted in any order, and physics has no grants of its own
 INSERT INTO yquota.project (name, parent) VALUES ('laser', 'physics'), ('physics', 'uni'), ('uni', NULL), ('maths', 'uni'), ('other', NULL);
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('uni', 1000, 'year'), ('laser', 300, 'share'), ('maths', 5000, 'more than there is');
 CREATE VIEW balance AS
@@ -20,7 +20,7 @@ TABLE yquota_internal.project_family ORDER BY 1, 2;
 TABLE balance;
 
 --
--- Spending of a sub-project counts above, to the microsecond
+-- Spending of a sub-project counts for the projects above, to the microsecond
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'l1', '2026-03-02 09:59:50.000001+00', 'laser', 'app_l', '[vcores=3]'),
@@ -29,7 +29,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'u1', '2026-03-02 10:00:00+00', 'uni', 'app_u', '[vcores=4]');
 SELECT yquota.set_clock('2026-03-02 10:00:10+00');
 TABLE balance;
--- equal results compacted, and partly settled
+-- results are the same after compaction, and when some charges are settled
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'l1', '2026-03-02 10:00:05+00'), ('CONTAINER_FINISH', 'm1', '2026-03-02 10:00:10+00');
 SELECT project, charged, accrued, remaining, available FROM yquota.project_balance ORDER BY project;
@@ -39,7 +39,7 @@ SELECT project, charged, accrued, remaining, available FROM yquota.project_balan
 SELECT project, amount FROM yquota.cost_between('-infinity', 'infinity', '{project}') ORDER BY project;
 
 --
--- Holds count above as well, and siblings cannot both hold the last credit
+-- Holds also count for the projects above, and siblings cannot both hold the last credit
 --
 SELECT yquota.hold('laser', 'app_h', 255.000004, '1 hour');
 SELECT yquota.hold('laser', 'app_h', 255.000003, '1 hour');
@@ -54,14 +54,14 @@ SELECT remaining, affordable FROM yquota.price_quote('[vcores=1]', '100000 s', p
 SELECT yquota.release_hold(hold_id) FROM yquota.hold WHERE released_at IS NULL;
 
 --
--- An ancestor that has been granted nothing limits no project. Where no ancestor has been granted
--- anything, there is nothing; NOLIMIT is without limit
+-- A project above without any grant limits no project. Where no project above has a grant, there is
+-- no credit, and NOLIMIT has no limit.
 --
 INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('a', NULL, 'PREPAID'), ('a.rich', 'a', 'PREPAID'), ('a.poor', 'a', 'PREPAID'),
 	('a.free', 'a', 'NOLIMIT'), ('a.free.rich', 'a.free', 'PREPAID'), ('a.free.poor', 'a.free', 'PREPAID'), ('uni.free', 'uni', 'NOLIMIT'), ('uni.free.x', 'uni.free', 'PREPAID');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('a.rich', 10, 'x'), ('a.free', 5, 'x'), ('a.free.rich', 20, 'x');
 SELECT project, remaining, available, limited_by FROM yquota.project_balance WHERE project LIKE 'a%' OR project LIKE 'uni.%' ORDER BY project;
--- metrics tell the same; a project without limit has neither sample
+-- metrics show the same values, and a project without a limit has neither metric
 SELECT labels ->> 'project' AS project, value AS available
 FROM yquota.metrics WHERE metric = 'yquota_project_available_credits' AND labels ->> 'project' ~ '^(a|uni[.])' ORDER BY project;
 SELECT labels ->> 'project' AS project, labels ->> 'limited_by' AS limited_by, metric, value
@@ -70,13 +70,13 @@ SELECT yquota.hold('a.poor', 'x', 1, '1 hour');
 SELECT yquota.hold('uni.free', 'x', 100000, '1 hour'), yquota.hold('a.free.poor', 'x', 100000, '1 hour');
 SELECT yquota.hold('physics', 'x', 1, '1 hour');
 SELECT yquota.release_hold(hold_id) FROM yquota.hold WHERE released_at IS NULL;
--- a budget begins with its first grant
+-- a budget limits the project from its first grant on
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('physics', 50, 'from March 3 on', '2026-03-03 00:00+00');
 SELECT project, granted, available, limited_by FROM yquota.project_balance WHERE project = 'physics';
 
 --
--- When a budget is used up, the strictest on_exhausted counts of those from the
--- project up to the one that has the budget
+-- When a budget is used up, the strictest on_exhausted counts, from the project up to the project
+-- that has the budget
 --
 UPDATE yquota.project SET on_exhausted = 'drain' WHERE name = 'physics';
 UPDATE yquota.project SET on_exhausted = 'refuse_submission' WHERE name = 'uni';
@@ -85,12 +85,12 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.q', '100
 CREATE VIEW work AS SELECT project, on_exhausted, action, remaining, container_id FROM yquota.exhausted_work ORDER BY container_id;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'l2', '2026-03-02 10:00:10+00', 'laser', 'app_l', '[vcores=51]'), ('CONTAINER_START', 'm2', '2026-03-02 10:00:10+00', 'maths', 'app_m', '[vcores=1]');
--- that of laser: its own policy allows
+-- the budget of laser is used up, and laser's own policy allows work
 SELECT yquota.set_clock('2026-03-02 10:00:15.000001+00');
 SELECT project, available, limited_by, exhausted_at FROM balance WHERE project IN ('laser', 'physics', 'maths', 'uni');
 TABLE work;
 SELECT application_id, state, decided_by, decided_at, reason FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'q', project => 'laser');
--- that of the university
+-- the budget of uni is used up
 SELECT yquota.set_clock('2026-03-02 10:00:25.526316+00');
 SELECT project, available, limited_by, exhausted_at FROM balance WHERE project IN ('laser', 'physics', 'maths', 'uni');
 TABLE work;
@@ -103,13 +103,13 @@ TABLE work;
 SELECT application_id, state, decided_by FROM yquota.submit_application('application_1_0004', 'ann', '{}', 'q', project => 'maths');
 
 --
--- Thresholds of an ancestor are crossed by the spending of its descendants
+-- Spending of sub-projects crosses thresholds of the projects above
 --
 SELECT yquota.quota_compute();
 SELECT subject, detail FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id;
 
 --
--- The rest of an ancestor's grants that its descendants have not spent is lost
+-- When a grant expires, the part that no sub-project has spent is lost
 --
 INSERT INTO yquota.project (name, parent) VALUES ('top', NULL), ('sub', 'top');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('top', 100, 'expires', '2026-03-02 11:00+00'), ('top', 50, 'stays', DEFAULT);
@@ -120,13 +120,13 @@ SELECT project, granted, charged, remaining, available FROM yquota.project_balan
 SELECT amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'top' ORDER BY amount;
 SELECT yquota.quota_compute();
 SELECT project, granted, charged, remaining, available FROM yquota.project_balance WHERE project IN ('top', 'sub') ORDER BY project;
--- the end of credit is a question of the project whose credit it is
+-- forecast() reports the end of credit for the project that has the credit
 SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast() WHERE project IN ('top', 'sub') ORDER BY project;
 SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast('top');
 
 --
--- Refunds and corrections limit no project. While a project has no credit of its own they are
--- credit of the nearest ancestor that has some. From then on they are its own.
+-- Refunds and corrections do not make a project limited. While a project has no grant of its own,
+-- they count for the nearest project above that has one. From its first grant on they are its own.
 --
 INSERT INTO yquota.project (name, parent) VALUES ('inst', NULL), ('inst.a', 'inst'), ('inst.a.b', 'inst.a'), ('alone', NULL), ('alone.a', 'alone');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('inst', 100000, 'year');
@@ -143,12 +143,12 @@ INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES
 TABLE inst;
 TABLE inst_status;
 SELECT yquota.hold('inst.a.b', 'app_r', 67000, '1 s') > 0 AS held;
--- when one has expired it has paid for the correction, and stays expired
+-- an expired grant has paid for the correction, and stays expired
 SELECT yquota.set_clock(yquota.clock() + interval '2 min');
 TABLE inst;
 SELECT yquota.quota_compute() > '-infinity' AS done;
 TABLE inst_status;
--- a grant to the one between
+-- a project between the two gets a grant
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('inst.a', 50000, 'share');
 TABLE inst;
 TABLE inst_status;
@@ -189,7 +189,7 @@ INSERT INTO yquota.project (name, parent) VALUES ('deep 16', 'deep 15');
 INSERT INTO yquota.project (name, parent) SELECT 'ring ' || i, 'ring ' || (i + 1) % 40 FROM generate_series(0, 39) AS i;
 
 --
--- Members of a project see the projects below it, and nothing beside or above it
+-- Members of a project see the projects below it, and no projects beside or above it
 --
 CREATE ROLE yquota_test_scholar;
 SELECT yquota.allow_role('yquota_test_scholar', 'member', 'physics');
@@ -208,9 +208,9 @@ SELECT operation, old ->> 'parent' AS was, new ->> 'parent' AS "is" FROM yquota.
 SELECT * FROM yquota.verify();
 
 --
--- An amount that a correction had taken returns to its grants when it goes to a sub-project. Of
--- 130, 90 go to a grant that is spent on and expires, 40 to an expired one. The loss is on the bill
--- of the time when the amount goes.
+-- A correction took an amount from grants, which return when the correction moves to a sub-project.
+-- Of 130, 90 return to a grant that is spent later and expires, and 40 to an expired grant. The
+-- loss is on the bill of the time when the amount moves.
 --
 SELECT yquota.set_clock('2027-01-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('r', NULL), ('s', 'r');
@@ -245,7 +245,7 @@ SELECT item, reason, amount FROM yquota.bill('r', date '2027-01-04');
 SELECT item, reason, amount FROM yquota.bill('s', date '2027-01-04');
 SELECT granted, remaining FROM yquota.balance_at('r', '2027-01-02 12:00+00');
 SELECT * FROM yquota.verify();
--- found out when a session has changed rows that only triggers should change
+-- verify() reports rows that a session has changed instead of the triggers
 DELETE FROM yquota_internal.project_family WHERE ancestor = 'uni' AND member = 'laser';
 SELECT * FROM yquota.verify();
 \c postgres

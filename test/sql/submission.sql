@@ -1,6 +1,6 @@
 --
--- Submission: every limit and refusal with its figures, in the order in which a
--- resource manager of Hadoop 3.4.1 looks at them.
+-- Submission: each limit and refusal with its figures, in the order in which a resource manager of
+-- Hadoop 3.4.1 checks them.
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_submission;
@@ -13,7 +13,7 @@ SET client_min_messages = error;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-01-01 00:00:00Z');
 
--- ids in the order of submission; results without NULLs
+-- ids in the order of submission, and results without their NULL columns
 CREATE SEQUENCE number;
 CREATE FUNCTION next_id() RETURNS text LANGUAGE sql AS $$SELECT format('application_1_%s', lpad(nextval('number')::text, 4, '0'))$$;
 CREATE FUNCTION told(anyelement) RETURNS text LANGUAGE sql AS
@@ -21,7 +21,7 @@ CREATE FUNCTION told(anyelement) RETURNS text LANGUAGE sql AS
 	  FROM json_each_text(row_to_json($1)) WITH ORDINALITY AS e (key, value, number) WHERE value IS NOT NULL AND key <> 'activated'$$;
 CREATE FUNCTION counts() RETURNS TABLE (queue text, username text, label text, held int, waiting int, active int, demanding int, am_used text) LANGUAGE sql AS
 	$$SELECT queue, username, label, non_runnable, accepted, active, demanding, am_used::text FROM yquota_internal.application_counter ORDER BY 1, 2, 3$$;
--- Return the allocation charged for an application master, or the reason of a refusal.
+-- Return the allocation that is charged for an application master, or the reason of its refusal.
 CREATE FUNCTION charged(id text, asked text, least_mb int, least_vcores int, calculator text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	submitted record;
@@ -35,12 +35,13 @@ $$;
 \pset format unaligned
 \pset tuples_only on
 
--- 100 GB in ten nodes: a and b have a half each
+-- the ten nodes have 100 GB, and a and b have one half each
 INSERT INTO yquota.node (name, total) SELECT format('n%s', i), '[memory-mb=10240,vcores=10]' FROM generate_series(1, 10) AS i;
 INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent) VALUES (0.1);
 INSERT INTO yquota.queue (path, capacity, maximum_allocation_mb) VALUES ('root', NULL, NULL), ('root.a', '50', NULL), ('root.b', '50', NULL), ('root.b.b1', '100', 4096);
 
--- placement: as named, by path or short name; unknown, ambiguous, no leaf
+-- placement: a queue named by its path or short name, an unknown or ambiguous name, and a queue
+-- that is no leaf
 SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', queue)) FROM unnest('{root.a,b1}'::text[]) AS queue;
 SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', queue)) FROM unnest('{root.c,root.b,default,root..a}'::text[]) AS queue;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.b.b2', '0'), ('root.b.b2.b1', '0');
@@ -53,20 +54,22 @@ INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_p
 UPDATE yquota.scheduler_setting SET mapping_rule_format = 'json';
 SELECT told(yquota.submit_application(next_id(), username, '{dev}')) FROM unnest('{mallory,bob}'::text[]) AS username;
 
--- a queue for reservations has applications only in queues that are made for them
+-- a queue for reservations accepts applications only in the queues of its reservations
 BEGIN;
 UPDATE yquota.queue SET capacity = '0', reservable = true, state = 'STOPPED' WHERE path = 'root.a';
 UPDATE yquota.queue SET capacity = '100' WHERE path = 'root.b';
 SELECT told(yquota.submit_application('application_0_1', 'alice', '{dev}', 'root.a'));
 ROLLBACK;
 
--- the application master: rounded up to whole minimum allocations, not beyond the maximum
+-- the application master is rounded up to a multiple of the minimum allocation, at most to the
+-- maximum
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', am_resource => am)) FROM unnest('{"[memory-mb=1]","[memory-mb=8193]","[vcores=5,memory-mb=1]","[memory-mb=1,yarn.io/fpga=1]","[memory-mb=-1]"}'::yquota.resource[]) AS am;
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]'));
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]', unmanaged => true));
 SELECT application_id, queue, state, am_resource, unmanaged FROM yquota.application WHERE state <> 'REJECTED' ORDER BY 1;
 
--- V110: rounded to whole minimum allocations, of memory alone by the default calculator
+-- V110: amounts are rounded up to multiples of the minimum allocation, and the default calculator
+-- rounds only memory
 BEGIN;
 SELECT asked, least_mb, least_vcores, charged(format('master_%s_%s', number, 1), asked, least_mb, least_vcores, 'DefaultResourceCalculator'),
 	   charged(format('master_%s_%s', number, 2), asked, least_mb, least_vcores, 'DominantResourceCalculator')
@@ -83,8 +86,8 @@ UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.b';
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.b', 'x', '100'), ('root.b.b1', 'x', '100');
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, queue, label => label))
 FROM (VALUES ('a', 'x'), ('b1', 'y'), ('b1', 'x && y'), ('b1', 'z'), ('b1', ' x '), ('b1', NULL), ('b1', '')) AS v (queue, label);
--- an expression of the application master, of all containers, and of the queue, in this order; an
--- empty expression is none
+-- The label expression of the application master counts first, then the expression of all
+-- containers, then the queue's. An empty expression counts as none.
 BEGIN;
 SELECT yquota.submit_application('l' || number, 'alice', NULL, 'b1', label => label, node_label_expression => expression)
 FROM (VALUES (1, '', ''), (2, ' ', 'x'), (3, '', ' '), (4, NULL, 'y')) AS v (number, label, expression) \g /dev/null
@@ -92,13 +95,13 @@ SELECT application_id, label, node_label_expression, state FROM yquota.applicati
 ROLLBACK;
 SELECT * FROM counts();
 
--- lifetime: the queue's default, lowered to its maximum
+-- lifetime: the queue's default, limited by its maximum
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', lifetime => lifetime)) FROM unnest('{0,-5}'::bigint[]) AS lifetime;
 UPDATE yquota.queue SET maximum_application_lifetime = 100, default_application_lifetime = 40 WHERE path = 'root.a';
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', lifetime => lifetime)) FROM unnest('{50,NULL,500}'::bigint[]) AS lifetime;
 SELECT application_id, lifetime, expires_at FROM yquota.application WHERE lifetime IS NOT NULL ORDER BY 1;
 
--- priority: clamped, by lists, by the workflow
+-- the priority is clamped, and limited by priority lists and by the workflow
 UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 10, acl_enable = true, workflow_priority_mappings_override_enable = true;
 UPDATE yquota.queue SET default_application_priority = 3, acl_application_max_priority = '[user=alice max_priority=7]' WHERE path = 'root.a';
 INSERT INTO yquota.workflow_priority_mapping VALUES (1, 'wf', 'root.a', 5), (2, 'urgent', 'root.a', 9);
@@ -114,14 +117,14 @@ FROM (VALUES ('eve', NULL), ('eve', '{dev,ops}'::text[])) AS v (username, groups
 UPDATE yquota.scheduler_setting SET acl_enable = false;
 UPDATE yquota.queue SET acl_submit_applications = NULL, acl_administer_queue = NULL WHERE path = 'root';
 
--- states, of the queue and of those above
+-- states of the queue and of the queues above it
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.b';
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1'));
 SELECT queue, state, applications FROM yquota.effective_queue WHERE label = '' ORDER BY ordinal;
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b';
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b.b1';
 
--- numbers: of the queue, of the user, of the cluster
+-- numbers of applications of the queue, of the user, and of the cluster
 TRUNCATE yquota.application;
 SELECT * FROM counts();
 SELECT sum(live) FROM yquota_internal.live_application_count;
@@ -138,7 +141,7 @@ SELECT * FROM yquota.submit_application('application_2_1', 'alice', NULL, 'b1', 
 UPDATE yquota.scheduler_setting SET maximum_applications = NULL;
 SELECT * FROM yquota.verify();
 
--- none at all: of a queue, of every queue, of the cluster
+-- limits of zero: for a queue, for every queue, and for the cluster
 BEGIN;
 UPDATE yquota.queue SET maximum_applications = 0 WHERE path = 'root.a';
 SELECT told(yquota.submit_application(next_id(), 'zoe', NULL, 'a'));
@@ -150,7 +153,8 @@ SELECT queue, maximum_applications, maximum_applications_per_user FROM yquota.ef
 SELECT told(yquota.submit_application(next_id(), 'zoe', NULL, 'a'));
 ROLLBACK;
 
--- parallel applications hold, and count for the queue but not for the user
+-- the limit of parallel applications holds applications, which count for the queue but not for the
+-- user
 TRUNCATE yquota.application;
 ALTER SEQUENCE number RESTART 100;
 UPDATE yquota.queue SET max_parallel_apps = 2 WHERE path = 'root.a';
@@ -160,12 +164,14 @@ SELECT told(yquota.submit_application(next_id(), username, NULL, queue))
 FROM (VALUES ('bob', 'a'), ('bob', 'b1'), ('alice', 'a'), ('alice', 'a'), ('alice', 'a'), ('eve', 'b1'), ('eve', 'b1')) AS v (username, queue);
 SELECT * FROM counts();
 
--- held ones count against maximum-applications (TestCapacityScheduler.testMaxAppsReachedWithNonRunnableApps)
+-- held applications count against maximum-applications
+-- (TestCapacityScheduler.testMaxAppsReachedWithNonRunnableApps)
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET maximum_applications = 4, minimum_user_limit_percent = NULL, user_limit_factor = NULL WHERE path = 'root.a';
 SELECT s.state, s.decided_by, s.used, s.maximum FROM generate_series(1, 5) AS i, yquota.submit_application(format('held_%s', i), 'user', NULL, 'a') AS s;
 
--- room for application masters: of the user, of the queue; one that does not fit is passed by
+-- room for application masters of the user and of the queue: an application that does not fit is
+-- skipped
 TRUNCATE yquota.application;
 ALTER SEQUENCE number RESTART 200;
 DELETE FROM yquota.user_setting;
@@ -174,7 +180,7 @@ UPDATE yquota.queue SET maximum_capacity = '50' WHERE path = 'root.a';
 SELECT told(yquota.submit_application(next_id(), username, NULL, 'a', am_resource => am))
 FROM (VALUES ('alice', '[memory-mb=3072]'::yquota.resource), ('alice', '[memory-mb=3072]'), ('alice', '[memory-mb=1024]'), ('bob', '[memory-mb=1024]'), ('bob', '[memory-mb=1024]')) AS v (username, am);
 SELECT * FROM counts();
--- without nodes, all wait
+-- without nodes all applications wait
 UPDATE yquota.node SET state = 'LOST';
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', label => ''));
 UPDATE yquota.node SET state = 'RUNNING';
@@ -190,7 +196,7 @@ SELECT name, state, decided_by, decided_at, reason
 FROM yquota.project, yquota.submit_application(next_id(), 'alice', NULL, 'a', project => name) ORDER BY name;
 INSERT INTO yquota.quota_grant (project, amount, reason) SELECT name, 0.5, 'test' FROM yquota.project;
 SELECT name, state, decided_by FROM yquota.project, yquota.submit_application(next_id(), 'alice', NULL, 'a', project => name) ORDER BY name;
--- an unknown project refuses its own application, and nothing else of the set
+-- an unknown project refuses only its own application, not the other applications of the set
 SELECT name, state, decided_by, decided_at, reason FROM unnest('{PREPAID-stop,nobody,NOLIMIT-stop}'::text[]) AS name,
 	yquota.submit_application('of ' || name, 'alice', NULL, 'a', project => name);
 SELECT state, decided_by, decided_at FROM yquota.submit_application('of nobody', 'alice', NULL, 'a', project => 'nobody', dry_run => true);
@@ -198,7 +204,7 @@ SELECT application_id, state, project, diagnostics FROM yquota.application WHERE
 INSERT INTO yquota.project (name) VALUES ('nobody');
 SELECT state, decided_by FROM yquota.submit_application('of nobody', 'alice', NULL, 'a', project => 'nobody');
 
--- ids: once, unless refused
+-- an id can be used once, unless its submission was refused
 SELECT told(yquota.submit_application('job-1', 'alice', NULL, 'nowhere'));
 SELECT told(yquota.submit_application('job-1', 'alice', NULL, 'a'));
 SELECT yquota.submit_application('job-1', 'alice', NULL, 'a');
@@ -219,7 +225,7 @@ SELECT yquota.submit_application('job-2', 'alice', NULL, NULL);
 SELECT yquota.submit_application('job-2', 'alice', NULL, tags => '{NULL}');
 SELECT count(*) FROM yquota.application WHERE application_id = 'job-2';
 
--- a rule sends to queues that are created
+-- a placement rule sends applications to queues that are created for them
 BEGIN;
 UPDATE yquota.queue SET capacity = '40' WHERE path = 'root.a';
 INSERT INTO yquota.queue (path, capacity, auto_queue_creation_v2_enabled, auto_queue_creation_v2_max_queues) VALUES ('root.users', '10', true, 1);
@@ -233,7 +239,7 @@ SELECT told(yquota.submit_application('job-5', 'dave', NULL, 'root.users.fay'));
 SELECT told(yquota.submit_application('job-6', 'dave', NULL, 'root.users.carol'));
 SELECT path, auto_created FROM yquota.queue WHERE path LIKE 'root.users%' ORDER BY 1;
 
--- counts follow from the rows, whichever role writes them
+-- counts follow the rows, whichever role changes them
 UPDATE yquota.application SET state = 'NON_RUNNABLE' WHERE application_id = (SELECT min(application_id) FROM yquota.application WHERE state = 'ACTIVE');
 UPDATE yquota.application SET username = 'zoe', has_outstanding_requests = false WHERE application_id = (SELECT min(application_id) FROM yquota.application WHERE state = 'ACCEPTED');
 DELETE FROM yquota.application WHERE application_id = (SELECT max(application_id) FROM yquota.application WHERE state = 'ACTIVE' AND queue = 'root.a');

@@ -1,6 +1,6 @@
 --
--- Credit that applications hold from their submission on.  A vcore costs one
--- credit per second here, so every figure can be checked by hand.
+-- Credit that applications hold from their submission on. A vcore costs one credit per second here,
+-- so every figure can be checked by hand.
 --
 CREATE DATABASE yquota_submission_hold;
 \c yquota_submission_hold
@@ -28,16 +28,17 @@ CREATE VIEW holds AS
 CREATE VIEW balance AS SELECT project, held, remaining FROM yquota.project_balance WHERE held <> 0 OR project = 'lab' ORDER BY project;
 
 --
--- A submission without a hold starts, although it costs 36 times what remains
+-- A submission without a hold starts, although its cost is 36 times the remaining credit
 --
 SELECT state, quoted_cost, held, hold_id FROM yquota.submit_application('application_1_0001', 'ann', NULL, 'root.a', project => 'lab', lifetime => 3600);
 SELECT state, quoted_cost, held, hold_id FROM yquota.submit_application('application_1_0002', 'ann', NULL, 'root.a', project => 'lab', lifetime => 3600,
 	expected => ARRAY[expect('[vcores=10]', 10)]);
--- with one it is refused, with the cost, what remains, and what would fit
+-- With a hold it is refused. The result shows the cost, the remaining credit, and the lifetime that
+-- would fit.
 SELECT state, decided_by, decided_at, reason, quoted_cost, held, hold_id, available, fitting_lifetime
 FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', project => 'lab', lifetime => 3600,
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote');
--- and with what would fit it is accepted
+-- with the lifetime that fits, the submission is accepted
 SELECT state, quoted_cost, held, hold_id, available
 FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', project => 'lab', lifetime => 100,
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote', dry_run => true);
@@ -47,19 +48,19 @@ FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', proj
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote');
 SELECT * FROM holds;
 SELECT * FROM balance;
--- nothing remains for others, nor for hold()
+-- nothing remains for other applications or for hold()
 SELECT state, decided_by, reason, available, fitting_lifetime
 FROM yquota.submit_application('application_1_0004', 'ann', NULL, 'root.a', project => 'lab', lifetime => 100,
 	expected => ARRAY[expect('[vcores=1]', 1)], hold => 'quote');
 SELECT state, decided_by, reason, available, fitting_lifetime
 FROM yquota.submit_application('application_1_0004', 'ann', NULL, 'root.a', project => 'lab', hold_amount => 0.5);
 SELECT yquota.hold('lab', 'application_1_0004', 1, '1 hour');
--- it cannot be released by hand, and the lost reply comes again
+-- this hold cannot be released by hand, and a repeated submission gets the lost reply
 SELECT yquota.release_hold(1);
 SELECT state, queue, priority, lifetime, held, hold_id FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', project => 'lab', lifetime => 100,
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote');
 SELECT * FROM holds;
--- another user, or a submission without a hold, is a duplicate
+-- a submission by another user or without a hold is a duplicate
 SELECT * FROM yquota.submit_application('application_1_0003', 'bob', NULL, 'root.a', project => 'lab', lifetime => 100,
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote');
 SELECT * FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', project => 'lab', lifetime => 100);
@@ -67,7 +68,7 @@ SELECT * FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root
 SELECT * FROM yquota.submit_application('application_1_0002', 'ann', NULL, 'root.a', project => 'lab', hold_amount => 1);
 
 --
--- The cost of the application uses its hold up; its end releases the rest
+-- The cost of the application uses up its hold, and the rest is released when the application ends
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 10:00+00', 'lab', 'application_1_0003', '[vcores=10]'),
@@ -83,12 +84,13 @@ SELECT * FROM holds;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'c1', '2026-03-02 10:00:30.000002+00'), ('CONTAINER_FINISH', 'c2', '2026-03-02 10:00:30+00');
 SELECT * FROM balance;
--- the first answer, even then
+-- even after that a repeated submission gets the first reply
 SELECT state, held, hold_id FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', project => 'lab', lifetime => 100,
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote');
 
 --
--- Its life: without an end while it waits, then the lifetime from activation on
+-- The hold does not expire while the application waits. From activation it expires with the
+-- lifetime.
 --
 SELECT state, held, hold_id FROM yquota.submit_application('application_2_0001', 'ann', NULL, 'root.b.one', project => 'lab', lifetime => 600, hold_amount => 100);
 SELECT state, held, hold_id FROM yquota.submit_application('application_2_0002', 'ann', NULL, 'root.b.one', project => 'lab', lifetime => 600, hold_amount => 200);
@@ -100,21 +102,22 @@ SELECT application_id, state, activated_at::time FROM yquota.application WHERE a
 SELECT * FROM holds WHERE application_id LIKE 'application_2_%';
 SELECT yquota.update_application_lifetime('application_2_0002', 900) - yquota.clock() AS lives;
 SELECT * FROM holds WHERE application_id = 'application_2_0002';
--- moved, it waits anew or is active at once
+-- a moved application waits again or is active at once
 SELECT yquota.move_application('application_2_0002', 'root.a');
 SELECT * FROM holds WHERE application_id = 'application_2_0002';
--- past its life it holds nothing, with or without a worker, and does not come back
+-- After the lifetime the application holds nothing, with or without a worker, and a longer lifetime
+-- does not restore the hold
 SELECT yquota.set_clock('2026-03-02 10:25:00+00');
 SELECT * FROM balance;
 SELECT yquota.update_application_lifetime('application_2_0002', 900) - yquota.clock() AS lives;
 SELECT * FROM balance;
 SELECT * FROM yquota.verify();
--- the end of an application whose hold has expired
+-- an application ends whose hold has expired
 SELECT yquota.finish_application('application_2_0002');
 SELECT * FROM holds WHERE application_id = 'application_2_0002';
 
 --
--- Removing the row of an application releases its hold
+-- Deleting the row of an application releases its hold
 --
 BEGIN;
 DELETE FROM yquota.application WHERE application_id = 'application_2_0003';
@@ -128,41 +131,42 @@ ROLLBACK;
 SELECT * FROM balance;
 
 --
--- The policy of a queue, which those below inherit
+-- The policy of a queue, which queues below inherit
 --
 UPDATE yquota.queue SET hold_policy = 'quote' WHERE path = 'root';
 UPDATE yquota.queue SET hold_policy = 'none' WHERE path = 'root.b.two';
 SELECT s.state, s.decided_by, s.decided_at, s.reason, s.quoted_cost, s.held
 FROM unnest('{root.a,root.b.one,root.b.two}'::text[]) WITH ORDINALITY AS q (path, number),
 	 yquota.submit_application('application_3_000' || number, 'ann', NULL, q.path, project => 'lab') AS s ORDER BY number;
--- a queue that is yet to be created inherits it, in a dry run, too
+-- a queue that does not exist yet inherits the policy, also in a dry run
 BEGIN;
 UPDATE yquota.scheduler_setting SET legacy_queue_mode_enabled = false;
 UPDATE yquota.queue SET auto_queue_creation_v2_enabled = true WHERE path = 'root';
 SELECT s.state, s.decided_by, s.decided_at FROM yquota.submit_application('application_3_0004', 'ann', NULL, 'root.new', dry_run => true) AS s;
 ROLLBACK;
--- several sizes and durations: the shorter of duration and lifetime counts; places count once
+-- several sizes and durations: the shorter of duration and lifetime counts, and requests for places
+-- count once
 SELECT state, quoted_cost, held FROM yquota.submit_application('application_3_0010', 'ann', NULL, 'root.a', project => 'lab', lifetime => 60,
 	expected => ARRAY[expect('[vcores=2]', 3, '10 s'), expect('[vcores=1]', 5, '2 min'), expect('[vcores=1]', 5, name => 'n1'), expect('[vcores=7]', 0)]);
--- without a lifetime, durations decide
+-- without a lifetime the durations count
 SELECT state, quoted_cost, held FROM yquota.submit_application('application_3_0011', 'ann', NULL, 'root.a', project => 'lab',
 	expected => ARRAY[expect('[vcores=2]', 3, '10 s'), expect('[vcores=1]', 5, '2 min')]);
 SELECT state, decided_by, decided_at, reason, quoted_cost FROM yquota.submit_application('application_3_0012', 'ann', NULL, 'root.a', project => 'lab',
 	expected => ARRAY[expect('[vcores=2]', 3, '10 s'), expect('[vcores=1]', 5)]);
--- at least so much, also where the quote is less
+-- hold_amount is a minimum, also when the quote is less
 SELECT state, quoted_cost, held FROM yquota.submit_application('application_3_0013', 'ann', NULL, 'root.a', project => 'lab',
 	expected => ARRAY[expect('[vcores=2]', 3, '10 s')], hold_amount => 61.5);
 SELECT state, quoted_cost, held FROM yquota.submit_application('application_3_0014', 'ann', NULL, 'root.a', project => 'lab',
 	expected => ARRAY[expect('[vcores=2]', 3, '10 s')], hold_amount => 59);
 -- containers without a cost hold nothing
 SELECT state, quoted_cost, held, hold_id FROM yquota.submit_application('application_3_0015', 'ann', NULL, 'root.a', project => 'lab', expected => '{}');
--- the project of the username, a project without limits, none
+-- the project in the username, a project without limits, and no project
 SELECT state, held FROM yquota.submit_application('application_3_0016', 'lab__ann', NULL, 'root.a', hold_amount => 1, expected => '{}');
 SELECT state, held FROM yquota.submit_application('application_3_0017', 'ann', NULL, 'root.a', project => 'ops', lifetime => 1000000,
 	expected => ARRAY[expect('[vcores=64]', 1000000)]);
 SELECT state, decided_by, decided_at, reason FROM yquota.submit_application('application_3_0018', 'ann', NULL, 'root.a', hold_amount => 1, expected => '{}');
 SELECT state, quoted_cost, held FROM yquota.submit_application('application_3_0018', 'ann', NULL, 'root.b.two', lifetime => 5, expected => ARRAY[expect('[vcores=1]', 1)]);
--- the credit of an ancestor, and factors and the minimum run time as in price_quote()
+-- the credit of a project above, and factors and the minimum run time as in price_quote()
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'root.a', 0.3), ('username', 'ann', 1.12);
 INSERT INTO yquota.charging_rule (minimum_run_time) VALUES ('40 s');
 SELECT yquota.set_clock('2026-03-02 10:30:00+00');
@@ -175,7 +179,7 @@ SELECT state, decided_by, decided_at, reason, quoted_cost, available, fitting_li
 FROM yquota.submit_application('application_3_0021', 'ann', NULL, 'root.a', project => 'part', lifetime => 700,
 	expected => ARRAY[expect('[vcores=2]', 3), expect('[vcores=1]', 4, '50 s')]);
 SELECT * FROM balance;
--- the exact second that fits
+-- fitting_lifetime is exact to the second
 SELECT fitting_lifetime AS fitting FROM yquota.submit_application('application_3_0021', 'ann', NULL, 'root.a', project => 'part', lifetime => 700,
 	expected => ARRAY[expect('[vcores=2]', 3), expect('[vcores=1]', 4, '50 s')], dry_run => true) \gset
 SELECT state, held IS NOT NULL AS fits FROM generate_series(:fitting, :fitting + 1) AS lifetime,
@@ -203,7 +207,7 @@ SELECT count(*) FROM yquota.application WHERE application_id LIKE 'application_4
 \set VERBOSITY terse
 UPDATE yquota.queue SET hold_policy = 'all' WHERE path = 'root';
 \set VERBOSITY default
--- imports leave the policy as it is
+-- imports do not change hold_policy
 BEGIN;
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a,c", "yarn.scheduler.capacity.root.a.capacity": "50", "yarn.scheduler.capacity.root.c.capacity": "50"}'::jsonb);
 SELECT path, capacity, hold_policy FROM yquota.queue ORDER BY path;

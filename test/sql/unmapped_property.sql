@@ -1,6 +1,6 @@
 --
--- Properties that no column stands for: why, which one was probably meant, and
--- examples of documentation, two of whose names Hadoop does not read.
+-- Properties without a column: the reason, the property that was probably meant, and examples from
+-- Hadoop's documentation. Hadoop does not read two of the names in these examples.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_unmapped_property WITH (FORCE);
@@ -13,7 +13,7 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \pset format unaligned
 
 --
--- The examples of the documentation as they are printed
+-- The examples as the documentation prints them
 --
 CREATE FUNCTION pg_temp.file(properties text) RETURNS text LANGUAGE sql AS $$ SELECT '<configuration>' || properties || '</configuration>' $$;
 -- queues
@@ -42,7 +42,7 @@ SELECT property, value, outcome, reason FROM yquota.import_hadoop_configuration(
 '));
 SELECT path, position FROM yquota.queue ORDER BY path;
 ROLLBACK;
--- mapping rules: names in angle brackets that are printed as they are make the file unreadable, for Hadoop, too
+-- mapping rules: as printed, the names in angle brackets make the file unreadable, also for Hadoop
 SELECT count(*) FROM yquota.import_hadoop_configuration(pg_temp.file('
 <property>
   <name>yarn.scheduler.capacity.queue-mappings</name>
@@ -70,8 +70,8 @@ SELECT property, value, outcome, reason FROM yquota.import_hadoop_configuration(
 '), 'merge');
 SELECT position, type, matches, queue FROM yquota.mapping_rule ORDER BY position;
 ROLLBACK;
--- queues that are created automatically: the capacity on the label has a name that Hadoop does not read; therefore it
--- refuses the template
+-- Automatically created queues: Hadoop does not read the name of the label's capacity, and therefore refuses the
+-- template.
 CREATE TEMPORARY TABLE example AS SELECT
 '{"yarn.scheduler.capacity.root.queues": "queue1,queue2,parent1", "yarn.scheduler.capacity.root.queue1.capacity": "10", "yarn.scheduler.capacity.root.queue2.capacity": "10",
 	"yarn.scheduler.capacity.root.parent1.capacity": "80", "yarn.scheduler.capacity.root.accessible-node-labels.GPU.capacity": "100",
@@ -134,13 +134,14 @@ SELECT path, capacity, accessible_node_labels, auto_create_child_queue_enabled, 
 SELECT * FROM yquota.queue_label WHERE queue = 'root.parent1';
 SELECT position, type, matches, queue FROM yquota.mapping_rule ORDER BY position;
 ROLLBACK;
--- absolute resources: the maximum has a name that Hadoop does not read
+-- absolute resources: Hadoop does not read the name of the maximum
 SELECT property, outcome, reason FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a", "yarn.scheduler.capacity.root.a.capacity": "[memory=10240,vcores=12]",
 	"yarn.scheduler.capacity.root.a.max-capacity": "[memory=10240,vcores=12]"}');
 SELECT * FROM yquota.configuration_advice() WHERE property = 'max-capacity';
 
 --
--- Every kind of name.  What is near no property is told without a suggestion and without a warning.
+-- All kinds of names. A name that resembles no property is reported without a suggestion and
+-- without a warning.
 --
 INSERT INTO yquota.node_label (name) VALUES ('gpu');
 SELECT substr(i.property, 25) AS property, replace(i.reason, 'yarn.scheduler.capacity.', '') AS reason
@@ -153,14 +154,14 @@ FROM yquota.import_hadoop_configuration((SELECT jsonb_object_agg('yarn.scheduler
 ORDER BY i.property COLLATE "C";
 SELECT queue, property, replace(advice, 'yarn.scheduler.capacity.', '') AS advice FROM yquota.configuration_advice() WHERE value = '1' AND length(property) < 50;
 DELETE FROM yquota.unmapped_property;
--- a request says the same
+-- a request reports the same reasons
 SELECT property, outcome, reason FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a", "params": {"max-capacity": "50", "my-plugin": "1"}}, "global-updates": {"yarn.scheduler.capacity.node-localty-delay": "3"}}');
 -- and the table
 INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.a.max-applications', '5');
 UPDATE yquota.unmapped_property SET value = '6' WHERE property = 'yarn.scheduler.capacity.root.a.max-applications';
 INSERT INTO yquota.unmapped_property SELECT 'yarn.scheduler.capacity.root.a.state' || chr(i), 'RUNNING' FROM generate_series(97, 119) AS i;
 DELETE FROM yquota.unmapped_property WHERE value = 'RUNNING';
--- a queue that comes later does not bring the settings kept for it into force
+-- when a queue is created later, settings that were kept for it do not apply
 INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.b.maximum-applications', '7');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.b', '[memory=1024,vcores=1]');
 SELECT maximum_applications FROM yquota.queue WHERE path = 'root.b';

@@ -1,5 +1,5 @@
--- Rows about usage have no number of their transaction, and the index of numbers stays empty,
--- until the first allocation cycle.
+-- Until the first allocation cycle, rows about usage are not numbered with their transaction, and
+-- the index of these numbers stays empty.
 CREATE EXTENSION IF NOT EXISTS yquota;
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
@@ -21,7 +21,8 @@ SELECT start('many_', 5);
 SELECT * FROM delta;
 SELECT * FROM index;
 
--- functions that only read, read-only transactions and those with savepoints ask for nothing
+-- Numbering does not start in a dry run, a read-only transaction, REPEATABLE READ, or a transaction
+-- with savepoints.
 SELECT count(*) AS preempted FROM yquota.preempt_containers(dry_run => true);
 SELECT decision FROM yquota.schedule(ARRAY['n1'], dry_run => true);
 BEGIN READ ONLY;
@@ -48,12 +49,12 @@ SELECT decision FROM yquota.node_heartbeat(ARRAY['n1']);
 SELECT decision FROM yquota.node_heartbeat(ARRAY['n1']);
 SELECT count(*), count(complete_from) AS complete FROM yquota_internal.usage_numbering;
 
--- compaction takes rows without a number as the oldest ones
+-- compaction treats rows without a number as the oldest rows
 SELECT yquota_internal.compact_counters() IS NOT NULL AS compacted;
 SELECT * FROM delta;
 SELECT queue, allocation FROM yquota.queue_usage WHERE queue = 'root.a';
 SELECT * FROM yquota.verify();
--- while cycles come, it may leave the newest rows about usage; others need not wait
+-- while cycles run, compaction may leave the newest rows about usage, but no other rows
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', NULL, 'a', project => 'p', unmanaged => true);
 SELECT start('late_', 5);
 SELECT yquota_internal.compact_counters() IS NOT NULL AS compacted;
@@ -62,19 +63,20 @@ SELECT queue, allocation FROM yquota.queue_usage WHERE queue = 'root.a';
 SELECT * FROM yquota.verify();
 DELETE FROM yquota_internal.counter_delta;
 
--- rows by hand, from a dump or a publication get a number, those about projects do not
+-- rows about usage that come by hand, from a dump or from a publication get a number, and rows
+-- about projects do not
 INSERT INTO yquota_internal.counter_delta (scope, project, charged, changed_by) VALUES ('p', 'p', 0, '3');
 INSERT INTO yquota_internal.counter_delta (scope, queue, label, username, execution_type, allocation, containers, changed_by)
 VALUES ('u', 'root.a', '', 'ann', 'GUARANTEED', '[]', 0, '3');
 SELECT scope, changed_by > '3' AS is_of_this_database FROM yquota_internal.counter_delta ORDER BY scope;
 
--- notes of another database about its transactions say nothing here
+-- another database's rows about its transactions are ignored here
 SET session_replication_role = replica;
 INSERT INTO yquota_internal.usage_numbering (asked_by, complete_from) VALUES ('3', '3');
 RESET session_replication_role;
 SELECT count(*) FROM yquota_internal.usage_numbering;
 
--- an empty table is a database without cycles again
+-- when the table is empty, the database counts again as one without cycles
 TRUNCATE yquota_internal.usage_numbering;
 SELECT start('three_', 1);
 SELECT scope, changed_by IS NULL AS has_none FROM yquota_internal.counter_delta WHERE project = 'q';

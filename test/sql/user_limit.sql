@@ -1,5 +1,5 @@
--- The limit of a user of a leaf queue, and the headroom of an application: the figures of the
--- CapacityScheduler's own tests, with their terms.
+-- The limit of a user of a leaf queue, and the headroom of an application. The figures and their
+-- terms are those of the CapacityScheduler's own tests.
 
 SET client_min_messages = warning;
 CREATE DATABASE yquota_user_limit;
@@ -10,8 +10,8 @@ SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 
--- Replace the configuration by lines "path capacity maximum", with @label behind the path for a
--- label and - for an unset value. Then a command sets the rest.
+-- Replace the configuration. Each line of queues is "path capacity maximum". A label follows its
+-- path as @label, and - is an unset value. The command then changes further settings.
 CREATE FUNCTION pg_temp.configure(queues text, command text DEFAULT '') RETURNS void
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -36,7 +36,7 @@ BEGIN
 	SET CONSTRAINTS ALL IMMEDIATE;
 END
 $$;
--- The cluster is replaced: "resource" or "resource@label" each; containers end.
+-- Replace the nodes of the cluster, each "resource" or "resource@label", and end all containers.
 CREATE FUNCTION pg_temp.nodes(VARIADIC totals text[]) RETURNS void
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -48,7 +48,8 @@ BEGIN
 	FROM unnest(totals) WITH ORDINALITY AS u (t, n);
 END
 $$;
--- ACTIVE applications of a leaf: "id user", + behind for one that wants containers.
+-- Create ACTIVE applications of a leaf, each "id user". A + after the user means that the
+-- application wants containers.
 CREATE FUNCTION pg_temp.applications(leaf text, VARIADIC list text[]) RETURNS void
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -68,7 +69,7 @@ CREATE FUNCTION pg_temp.run(application text, amount yquota.resource, node text 
 $$;
 CREATE FUNCTION pg_temp.mb(amount yquota.resource) RETURNS bigint
 	LANGUAGE sql AS $$ SELECT yquota.amount(amount, 'memory-mb') $$;
--- Return the limit of a user in MB with its terms, and whether the user may be given more.
+-- Return the limit of a user in MB with its terms, and whether the user may get more.
 CREATE FUNCTION pg_temp.of_user(leaf text, who text, label text DEFAULT '', ignored boolean DEFAULT false,
 								OUT "limit" bigint, OUT used bigint, OUT more boolean, OUT capacity bigint, OUT active integer,
 								OUT share bigint, OUT minimum bigint, OUT most bigint, OUT of_all bigint)
@@ -93,7 +94,7 @@ SELECT * FROM pg_temp.left_to('a0');
 SELECT pg_temp.applications('root.a', 'a0 user_0+', 'a1 user_0+', 'a2 user_1+');
 SELECT * FROM pg_temp.of_user('a', 'user_1');
 SELECT * FROM pg_temp.left_to('a0', 'a1', 'a2');
--- older: a smaller cluster
+-- the older figures of this vector, with a smaller cluster
 SELECT pg_temp.nodes('[memory-mb=1474560,vcores=1440]');
 SELECT * FROM pg_temp.left_to('a0', 'a1', 'a2');
 
@@ -109,10 +110,10 @@ SELECT * FROM pg_temp.of_user('root.a', 'user_0');
 SELECT * FROM pg_temp.of_user('root.a', 'user_2');
 SELECT pg_temp.applications('root.a', 'a9 user_0+', 'a0 user_0+', 'a1 user_1+', 'a2 user_2+', 'a3 user_3+');
 SELECT * FROM pg_temp.of_user('root.a', 'user_3');
--- the limit with all its terms
+-- user_limit() shows the limit with all its terms
 SELECT * FROM yquota.user_limit('root.a', 'user_0') \gx
 
--- the tree of the following vectors
+-- the hierarchy of queues of the following vectors
 CREATE FUNCTION pg_temp.tree(command text) RETURNS void LANGUAGE sql AS $$
 	SELECT pg_temp.configure('root - -
 	root.R 100 100
@@ -156,11 +157,11 @@ SELECT pg_temp.run('a0', '[memory-mb=4096,vcores=1]');
 SELECT * FROM pg_temp.of_user('a', 'user_0');
 SELECT * FROM pg_temp.of_user('a', 'user_1');
 SELECT weight, active_weights, all_weights FROM yquota.user_limit('a', 'user_0');
--- that of the nearest queue above, where the queue has none
+-- a queue without a weight of its own uses the weight of the nearest queue above it
 INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root', 'user_0', 0.25), ('root', 'user_1', 0.5), ('root.R', 'user_1', 0.75);
 SELECT name, weight FROM unnest('{user_0,user_1}'::text[]) AS name, yquota.user_limit('a', name);
 DELETE FROM yquota.queue_user WHERE queue <> 'root.R.a';
--- a user who is not active in the queue has no weight
+-- the weight of a user counts only while the user is active in the queue
 SELECT weight FROM yquota.user_limit('a', 'firstname.lastname');
 SELECT pg_temp.applications('root.R.a', 'a2 firstname.lastname');
 SELECT weight, is_active, active_users, active_weights, all_users, all_weights FROM yquota.user_limit('a', 'firstname.lastname');
@@ -194,11 +195,11 @@ SELECT pg_temp.tree($$UPDATE yquota.queue SET minimum_user_limit_percent = 50, u
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=100]', '[memory-mb=8192,vcores=100]');
 SELECT pg_temp.applications('root.R.b', 'a0 user_0+', 'a2 user_1+');
 SELECT pg_temp.run('a0', '[memory-mb=1024,vcores=40]'), pg_temp.run('a0', '[memory-mb=1024,vcores=40]'), pg_temp.run('a2', '[memory-mb=2048,vcores=10]');
--- 80 of 200 cores, and 2 of 16 GB
+-- the user has 80 of 200 cores, and 2 of 16 GB
 SELECT usage_ratio, resource_limit, used, may_be_assigned, consumed, current_capacity, active_capacity, active_share, minimum_share, maximum
 FROM yquota.user_limit('b', 'user_0') \gx
 SELECT headroom FROM yquota.headroom('a0');
--- a third node: 80 of 300, 2 of 24
+-- with a third node these are 80 of 300 cores, and 2 of 24 GB
 INSERT INTO yquota.node (name, total) VALUES ('n3', '[memory-mb=8192,vcores=100]');
 SELECT usage_ratio FROM yquota.user_limit('b', 'user_1');
 
@@ -208,7 +209,8 @@ SELECT pg_temp.tree($$UPDATE yquota.queue SET user_limit_factor = 10, maximum_ca
 SELECT pg_temp.nodes('[memory-mb=102400,vcores=100]');
 SELECT pg_temp.applications('root.R.b', 'a0 user_0+');
 SELECT pg_temp.run('a0', '[memory-mb=92160,vcores=10]');
--- headroom of 99 GB and 99 cores: 10 GB do not fit, though all of these cores would
+-- the headroom is 99 GB and 99 cores, so 10 GB of one node do not fit, although all of these cores
+-- would
 SELECT queue_limit, queue_used, free, headroom, yquota.fits_in('[memory-mb=10240,vcores=10]', headroom) AS fits FROM yquota.headroom('a0');
 
 \echo V61: without a factor nothing but the maximum of the queue caps it
@@ -249,7 +251,7 @@ SELECT partition, user_limit, user_used, queue_limit, queue_used, total, free, h
 SELECT pg_temp.applications('root.b', 'b0 v+');
 SELECT * FROM pg_temp.of_user('b', 'v', 'x');
 SELECT * FROM pg_temp.of_user('b', 'v', 'x', true);
--- containers alone make a user of the queue, without a request
+-- a user with containers counts as a user of the queue, also without a request
 SELECT all_users, active_users FROM yquota.user_limit('a', 'u');
 
 \echo what is asked in vain
@@ -262,7 +264,7 @@ SELECT headroom FROM yquota.headroom('none');
 SELECT headroom FROM yquota.headroom('b0', 'y');
 UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 SELECT headroom FROM yquota.headroom('b0');
--- other users: only for operators, viewers and administrators
+-- only operators, viewers and administrators may ask about other users
 CREATE ROLE yquota_test_limited;
 GRANT USAGE ON SCHEMA yquota TO yquota_test_limited;
 SELECT yquota.allow_role('yquota_test_limited', 'member', 'p');
@@ -308,7 +310,7 @@ SELECT used FROM yquota.user_limit('a', 'yquota_test_limited');
 SELECT user_used FROM yquota.headroom('application_1_1', 'x');
 RESET ROLE;
 SELECT yquota.disallow_role('yquota_test_limited', 'member', 'p');
--- except void ones: of a node that is gone, or has another label
+-- reservations do not count when their node is lost or has another label
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
 UPDATE yquota.node SET label = '' WHERE name = 'n3';
 SELECT label, used FROM unnest('{"",x}'::text[]) AS label, yquota.user_limit('a', 'yquota_test_limited', label);

@@ -1,7 +1,7 @@
 --
--- The vectors that Hops asserts about charges, and those derived from its
--- formulas, one with a minimum run time of 10 s.
--- Works in a database of its own: prices and the clock are global.
+-- The vectors that Hops asserts about charges, and vectors derived from its formulas, one with a
+-- minimum run time of 10 s. The test uses its own database, because prices and the clock are
+-- global.
 --
 \set home :DBNAME
 CREATE DATABASE yquota_vectors;
@@ -12,8 +12,7 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 
 --
--- 6.2: 45 containers of 1024 MB and 1 vcore are created at 0 s; attempt i has
--- i of them.
+-- 6.2: 45 containers of 1024 MB and 1 vcore are created at 0 s, and attempt i has i containers.
 --
 SELECT yquota.set_clock('2026-03-02 00:00:00+00');
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
@@ -24,7 +23,7 @@ CREATE TEMPORARY TABLE attempt_container AS
 	SELECT attempt, format('container_%s_%s', attempt, number) AS container_id
 	FROM generate_series(0, 9) attempt, generate_series(1, attempt) number;
 
--- Costs of containers of some attempts beyond the charges of the steps before.
+-- Return what containers of some attempts have cost beyond the charges of the earlier steps.
 PREPARE added (integer, integer, numeric) AS
 	SELECT count(*) AS containers, trim_scale(cost - $3) AS each,
 		   trim_scale(sum(cost - $3)) AS subtotal
@@ -39,32 +38,32 @@ INSERT INTO yquota.container_event
 	FROM attempt_container;
 SELECT count(*), min(project) AS project, min(username) AS username FROM yquota.container;
 
--- V1: finished after a second, charged for ten
+-- V1: the containers finish after a second, and are charged for ten
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 	SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 00:00:01+00'
 	FROM attempt_container WHERE attempt IN (1, 2);
 EXECUTE added (1, 2, 0);
 
--- V2: ten seconds of the others
+-- V2: the other containers are charged for ten seconds
 SELECT yquota.set_clock('2026-03-02 00:00:10+00');
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 EXECUTE added (3, 9, 0);
 
--- V3: finished nine seconds later, the minimum is not applied again
+-- V3: these containers finish nine seconds later, and the minimum is not charged again
 SELECT yquota.set_clock('2026-03-02 00:00:19+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 	SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 00:00:19+00'
 	FROM attempt_container WHERE attempt BETWEEN 3 AND 5;
 EXECUTE added (3, 5, 10);
 
--- V4: up to an update the old size counts
+-- V4: until an update the old size is charged
 SELECT yquota.set_clock('2026-03-02 00:00:20+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
 	SELECT 'CONTAINER_UPDATE', container_id, '2026-03-02 00:00:20+00', '[memory-mb=2048,vcores=1]'
 	FROM attempt_container WHERE attempt >= 6;
 EXECUTE added (6, 9, 10);
 
--- V5: after it the new one, of two units of memory
+-- V5: after the update the new size of two units of memory is charged
 SELECT yquota.set_clock('2026-03-02 00:00:30+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 	SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 00:00:30+00'
@@ -82,8 +81,8 @@ FROM yquota.daily_cost GROUP BY day, project, username;
 SELECT * FROM yquota.verify();
 
 --
--- 6.6: a charge does not depend on how a project pays, nor on its remaining credit; running work
--- may make the balance negative.
+-- 6.6: a charge does not depend on the quota mode of a project or on its remaining credit. Running
+-- work may make the balance negative.
 --
 SELECT yquota.set_clock('2026-03-02 01:00:00+00');
 INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES

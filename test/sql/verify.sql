@@ -1,6 +1,6 @@
 --
--- verify() (docs/design.md 1.9): the books agree with log and timelines, every way of falsifying
--- them is found, and verify(since) leaves out containers that ended before.
+-- verify() (docs/design.md 1.9): the books agree with the log and the timelines, and verify() finds
+-- every way to falsify them. verify(since) leaves out containers that ended before that instant.
 --
 CREATE DATABASE yquota_verify;
 \c yquota_verify
@@ -12,7 +12,7 @@ SET intervalstyle = 'postgres';
 \set SHOW_CONTEXT never
 \pset null '-'
 
--- Change the books, return the rows of verify(), and undo the change.
+-- Run a command that falsifies the books, return the rows of verify(), and roll the command back.
 CREATE FUNCTION falsify(command text, since timestamptz DEFAULT NULL) RETURNS TABLE (problem text, subject text)
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,15 +42,15 @@ INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.cheap', '2026-03-02 07:00', 0.5);
 SELECT yquota.set_clock('2026-03-02 12:00');
 
--- plain: p1 and p2 ended before nine, p3 after it
+-- plain containers: p1 and p2 ended before nine, and p3 after it
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
 	('CONTAINER_START', 'p1', '2026-03-02 08:00', 'lab', 'a1', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	('CONTAINER_START', 'p2', '2026-03-02 08:00', NULL, 'a1', 'lab__bob', 'root.cheap.b', 'n2', '[vcores=2]'),
 	('CONTAINER_START', 'p3', '2026-03-02 08:10', 'ops', NULL, NULL, NULL, NULL, '[vcores=4]'),
-	-- updated, the first segment ended before nine; corrected by a late UPDATE
+	-- u1 is updated, and its first segment ended before nine. A late UPDATE corrects c1.
 	('CONTAINER_START', 'u1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
 	('CONTAINER_START', 'c1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
-	-- padded; running; running and updated; holds nothing
+	-- containers with padding, running, running and updated, and with an empty allocation
 	('CONTAINER_START', 'm1', '2026-03-02 09:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
 	('CONTAINER_START', 'r1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[memory-mb=2048,vcores=1]'),
 	('CONTAINER_START', 'r2', '2026-03-02 08:00', 'ops', NULL, 'bob', 'root.cheap', 'n2', '[vcores=3]'),
@@ -64,7 +64,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 	('CONTAINER_UPDATE', 'u1', '2026-03-02 08:30', '[vcores=2]', NULL),
 	('CONTAINER_UPDATE', 'c1', '2026-03-02 08:20', NULL, 'root.cheap'),
 	('CONTAINER_UPDATE', 'r2', '2026-03-02 09:30', '[vcores=5]', NULL);
--- a part of the stream again
+-- a part of the events is sent again
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, exit_status)
 SELECT event, container_id, occurred_at, project, application_id, username, queue, node, allocation, exit_status
 FROM yquota.container_event WHERE container_id IN ('p1', 'u1', 'r1');
@@ -77,19 +77,19 @@ SELECT * FROM yquota.verify('infinity');
 SELECT * FROM yquota.verify('-infinity');
 
 --
--- The ledger: of a plain container and of others
+-- The ledger: rows of a plain container, and rows of others
 --
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 0.000000000000000001 WHERE container_id = 'p1'$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount - 1 WHERE container_id = 'u1' AND number = 1$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount * 2 WHERE container_id = 'm1' AND padding IS NOT NULL$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = 0 WHERE container_id = 'c1' AND corrects IS NOT NULL$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET dominant = 'memory-mb' WHERE container_id IN ('p2', 'u1') AND number = 1$$);
--- with the counter, so that the project's total agrees
+-- the counter is falsified, too, so that the project's total agrees
 SELECT * FROM falsify($$WITH more AS (UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1')
 						UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = CASE container_id WHEN 'p1' THEN amount + 1 ELSE amount - 1 END
 						WHERE container_id = 'p1' OR container_id = 'p2'$$);
--- every column of every row
+-- every column of each kind of row
 SELECT c.name, f.* FROM (VALUES
 	('project', $$'ops'$$), ('application_id', $$'a2'$$), ('username', $$'eve'$$), ('queue', $$'root.x'$$), ('node', 'NULL'),
 	('execution_type', $$'OPPORTUNISTIC'$$), ('allocation', $$'[vcores=9]'$$), ('started_at', $$started_at - interval '1 s'$$),
@@ -99,7 +99,7 @@ SELECT c.name, f.* FROM (VALUES
 SELECT c.name, f.* FROM (VALUES ('queue', $$'root.x'$$), ('"from"', $$"from" + interval '1 s'$$), ('exit_status', '1')) AS c (name, value),
 	falsify(format($$UPDATE yquota.charge SET %s = %s WHERE container_id = 'u1' AND number = 3$$, c.name, c.value)) AS f;
 SELECT * FROM falsify($$UPDATE yquota.charge SET padding = padding + interval '1 s' WHERE padding IS NOT NULL$$);
--- rows too few and too many
+-- missing rows and additional rows
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'p1'$$);
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'u1' AND number = 1$$);
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE padding IS NOT NULL$$);
@@ -107,7 +107,7 @@ SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE corrects IS NOT NULL$$);
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'z1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.charge SELECT * FROM yquota.charge WHERE container_id = 'p1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.charge SELECT * FROM yquota.charge WHERE container_id = 'z1'$$);
--- a row of a container that was never started
+-- a row of a container that never started
 SELECT * FROM falsify($$INSERT INTO yquota.charge SELECT 'x1', project, application_id, username, queue, node, execution_type, allocation,
 	started_at, "from", "to", booked_at, number, corrects, settled_by, exit_status, padding, dominant, amount FROM yquota.charge WHERE container_id = 'p1'$$);
 
@@ -146,7 +146,7 @@ SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'p1', project, appli
 	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running, waiting_factor, is_given FROM yquota.container WHERE container_id = 'r1'$$);
 
 --
--- Counters, compacted and not
+-- Counters, before and after compaction
 --
 SELECT * FROM falsify($$UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$DELETE FROM yquota_internal.project_counter WHERE project = 'ops'$$);
@@ -165,24 +165,24 @@ SELECT * FROM falsify($$UPDATE yquota_internal.node_counter SET containers = con
 SELECT * FROM falsify($$UPDATE yquota_internal.node_counter SET allocation = '[vcores=7]' WHERE node = 'n2'$$);
 
 --
--- Since nine: p1 ended before, the others did not
+-- Since nine: p1 ended before, and the other containers later
 --
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1'$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1'$$, '2026-03-02 08:01');
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE container_id IN ('p1', 'c1')$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE container_id IN ('p3', 'm1')$$, '2026-03-02 09:00');
--- the first segment of a container that ended later
+-- the first segment of a container that ended after nine
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE (container_id, number) IN (('u1', 3), ('r2', 1))$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'p3'$$, '2026-03-02 10:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 08:59' WHERE container_id = 'p3'$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 09:59' WHERE container_id = 'p1'$$, '2026-03-02 09:00');
--- running containers, whenever they started
+-- running containers count whenever they started
 SELECT * FROM falsify($$DELETE FROM yquota.container WHERE container_id IN ('r1', 'r2')$$, '2026-03-02 11:00');
 SELECT * FROM falsify($$UPDATE yquota.container SET node = NULL WHERE container_id IN ('r1', 'r2')$$, 'infinity');
 SELECT * FROM falsify($$UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$, 'infinity');
 
 --
--- Set aside, and accepted within the same microsecond: the clock stands still
+-- An event is set aside and then accepted in the same microsecond, because the clock does not move
 --
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 's1', '2026-03-02 09:00', 'new', '[vcores=1]');

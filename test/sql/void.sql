@@ -1,7 +1,6 @@
 --
--- void_events(): wrong facts are taken back, and the true events delivered.
--- A vcore costs one credit per second here.  Works in a database of its own:
--- the clock is global.
+-- void_events(): charges of wrong events are reversed, and the true events are sent. A vcore costs
+-- one credit per second here. The test uses its own database, because the clock is global.
 --
 CREATE DATABASE yquota_void;
 \c yquota_void
@@ -37,7 +36,7 @@ CREATE FUNCTION undo(container_id text DEFAULT NULL, application_id text DEFAULT
 	RETURNS TABLE (voided text, payer text, amount numeric, was_running boolean)
 	LANGUAGE sql
 	AS 'SELECT container_id, project, amount, was_running FROM yquota.void_events($1, ''wrong'', $2, $3, $4, $5, $6) ORDER BY 1';
--- the stream as a feed sends it
+-- the events as a feed sends them
 CREATE TABLE stream (LIKE yquota.container_event);
 ALTER TABLE stream DROP recorded_at, DROP event_id, DROP source;
 CREATE FUNCTION send(ids text[], source text DEFAULT 'feed') RETURNS void
@@ -47,8 +46,8 @@ CREATE FUNCTION send(ids text[], source text DEFAULT 'feed') RETURNS void
 		FROM stream WHERE container_id = ANY ($1)';
 
 --
--- Each kind of container: finished, padded, updated, running, running and
--- updated, holding nothing, and one that is not voided
+-- Containers of each kind: finished, padded, updated, running, running and updated, with an empty
+-- allocation, and one that is not voided
 --
 INSERT INTO stream (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 10:00', 'lab', 'a1', 'ann', 'root.x', 'n1', '[vcores=1]'),
@@ -94,7 +93,7 @@ SELECT * FROM totals;
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 11:00');
 
--- again, and an unknown container: nothing to do
+-- a second void and a void of an unknown container do nothing
 SELECT * FROM undo('done');
 SELECT * FROM undo('runs');
 SELECT * FROM undo('nobody');
@@ -103,7 +102,7 @@ SELECT * FROM undo("from" => '-infinity', "to" => '2026-03-02 11:30');
 SELECT void_id, container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_by = session_user AS by_us, voided_at FROM yquota.event_void ORDER BY void_id;
 
 --
--- Delivered again: the same events, also with the same clock, and others
+-- Events are sent again: the same events, also at the same instant of the clock, and other events
 --
 SELECT send('{done,short,updated,nothing,runs,grows}');
 SELECT * FROM ledger WHERE corrects IS NULL AND number > 1;
@@ -114,7 +113,7 @@ SELECT * FROM yquota.verify();
 SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
 SELECT project, amount FROM yquota.cost_between('2026-03-02 10:01', '2026-03-02 10:05') ORDER BY 1;
 
--- everything once more, while the clock goes on and in one transaction with the voids
+-- everything is repeated with a moving clock, in one transaction with the voids
 SELECT yquota.set_clock('2026-03-02 12:00:00.000001');
 UPDATE stream SET project = 'ops', username = 'eve' WHERE event = 'CONTAINER_START' AND container_id <> 'other';
 BEGIN;
@@ -129,7 +128,7 @@ SELECT container_id, project, username, charged, accrued FROM yquota.container_c
 SELECT sum(amount) AS explained FROM yquota.explain_charge('updated');
 SELECT project, amount FROM yquota.cost_between('2026-03-02 10:01', '2026-03-02 10:05') ORDER BY 1;
 
--- the true stream again changes nothing; the wrong one is judged as ever
+-- the true events change nothing when they are repeated, and the wrong events are handled as always
 SELECT send('{done,short,updated,nothing,runs,grows}');
 SELECT * FROM totals;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -139,7 +138,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('C
 SELECT * FROM totals;
 SELECT * FROM yquota.verify();
 
--- a void that is rolled back was none
+-- a void that is rolled back has no effect
 BEGIN;
 SELECT * FROM undo('grows');
 SAVEPOINT a;
@@ -151,14 +150,15 @@ ROLLBACK;
 SELECT * FROM totals;
 SELECT * FROM yquota.verify();
 
--- ids, projects and starts of their own: new events are told from voided ones
+-- new events may have another project and start than the voided ones, and are not confused with
+-- them
 SELECT * FROM undo('done');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, allocation, exit_status) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 11:00', 'lab', 'ann', '[vcores=7]', NULL),
 	('CONTAINER_FINISH', 'done', '2026-03-02 11:10', NULL, NULL, NULL, 0);
 SELECT container_id, project, started_at, finished_at, cost FROM yquota.container_cost WHERE container_id = 'done';
 SELECT * FROM yquota.verify();
--- repeated with a new allocation, voided, repeated again
+-- a START is repeated with a new allocation, voided, and repeated again
 SELECT * FROM undo('runs');
 SELECT send('{runs}');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_START', 'runs', '2026-03-02 11:00', '[vcores=6]');
@@ -172,7 +172,7 @@ SELECT * FROM running WHERE container_id = 'runs';
 SELECT * FROM yquota.verify();
 
 --
--- Chosen by application, window, project, source
+-- Events chosen by application, window, project and source
 --
 SELECT yquota.set_clock('2026-03-02 13:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation, source) VALUES
@@ -200,7 +200,7 @@ BEGIN
 END
 $$;
 SELECT chosen('b1'), chosen('b1', project => 'lab'), chosen('b1', source => 'bad'), chosen('b1', project => 'ops', source => 'good') AS none;
--- a window holds its start, not its end; any event in it will do
+-- A window includes its start and excludes its end, and a container is chosen by any event in it.
 SELECT chosen("from" => '2026-03-02 12:00', "to" => '2026-03-02 12:20'),
 	   chosen("from" => '2026-03-02 12:30', "to" => '2026-03-02 12:40'),
 	   chosen("from" => '2026-03-02 12:45', "to" => 'infinity'),
@@ -209,7 +209,8 @@ SELECT chosen("from" => '2026-03-02 12:00', "to" => 'infinity', project => 'lab'
 	   chosen("from" => '2026-03-02 12:00', "to" => 'infinity', source => 'bad'),
 	   chosen("from" => '2026-03-02 12:00', "to" => '2026-03-02 12:15', source => 'bad'),
 	   chosen('b1', "from" => '2026-03-02 12:20', "to" => '2026-03-02 12:35', project => 'lab');
--- an event of one source is voided. When another source sends it again, it is not chosen any more.
+-- The events of one source are voided. When another source sends them again, they are not chosen
+-- any more.
 SELECT * FROM undo("from" => '2026-03-02 12:00', "to" => 'infinity', source => 'bad');
 SELECT yquota.set_clock('2026-03-02 13:00:01');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation, source) VALUES
@@ -221,8 +222,8 @@ SELECT * FROM yquota.void_events(reason => 'test', "from" => '2026-03-02 12:00',
 SELECT chosen FROM yquota.event_void WHERE container_id = 'w5';
 
 --
--- Events set aside. Events that wait for the START of a voided container are gone; events that
--- contradicted the wrong facts may be true.
+-- Rejected events. Events that wait for the START of a voided container are removed. Events that
+-- contradicted the wrong events may be true, and stay.
 --
 SET yquota.on_bad_event = set_aside_quietly;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -236,7 +237,7 @@ SELECT * FROM undo('s2');
 SELECT container_id, occurred_at, waiting, reason FROM yquota.event_reject ORDER BY reject_id;
 SELECT * FROM yquota.verify();
 SELECT yquota.set_clock('2026-03-02 13:00:02');
--- a FINISH waits for the START again, whatever the ledger held once
+-- a FINISH waits for a new START, although the ledger had one before
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_UPDATE', 's1', '2026-03-02 12:15');
 SELECT yquota_internal.apply_waiting();
 SELECT * FROM yquota.retry_rejects();
@@ -247,13 +248,13 @@ SELECT container_id, occurred_at, waiting, reason FROM yquota.event_reject ORDER
 RESET yquota.on_bad_event;
 SELECT * FROM yquota.verify();
 
--- a container that runs according to the resource manager is started again
+-- a container that the resource manager reports as running is started again
 SELECT * FROM undo('w4');
 SELECT send('{updated}');
 SELECT * FROM undo('updated');
 SELECT action, container_id, project, detail FROM yquota.reconcile('[{"container_id": "updated", "project": "lab", "allocation": "[vcores=1]", "started_at": "2026-03-02 10:00"}]', '2026-03-02 12:59') WHERE container_id = 'updated';
 
--- corrections leave voided charges alone
+-- corrections do not change voided charges
 SELECT yquota.report_outage('2026-03-02 10:00', '2026-03-02 10:01', 'test');
 SELECT container_id, count(*), sum(amount) FROM yquota.charge WHERE container_id IN ('updated', 'short') GROUP BY 1 ORDER BY 1;
 SELECT * FROM undo('short');
@@ -273,7 +274,7 @@ SELECT * FROM yquota.verify();
 SELECT project, charged FROM totals;
 
 --
--- verify() knows the voided events, and nothing else
+-- verify() accepts the voided events, and finds everything else
 --
 CREATE FUNCTION falsify(command text) RETURNS TABLE (problem text, subject text)
 	LANGUAGE plpgsql AS $$
@@ -306,18 +307,18 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'f2', '2026-03-02 13:00', 'ops', '[vcores=1]'), ('CONTAINER_FINISH', 'f2', '2026-03-02 13:05', NULL, NULL);
 SELECT yquota.quota_compute();
 SELECT * FROM yquota.verify();
--- taken back too little, too much, or for another project
+-- the reversed amount is too small, too large, or of another project
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'f1' AND number = 2$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'f1' AND number = 2$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET project = 'ops' WHERE container_id = 'f1' AND number = 2$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET corrects = NULL WHERE container_id = 'f1' AND number = 2$$);
--- with the counter, so that only the container shows it
+-- the counter is falsified, too, so that only the container shows the error
 SELECT * FROM falsify($$WITH less AS (DELETE FROM yquota.charge WHERE container_id = 'f1' AND number = 2)
 						UPDATE yquota_internal.project_counter SET charged = charged + 600 WHERE project = 'lab'$$);
 -- a row from after the void is missing or changed
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'f2' AND number = 3$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET project = 'lab' WHERE container_id = 'f2' AND number = 3$$);
--- neither does the time before the void
+-- a row from after the void gets values that agreed only before the void
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 13:10', amount = 600 WHERE container_id = 'f2' AND number = 3$$);
 SELECT * FROM falsify($$WITH other AS (UPDATE yquota.charge SET project = 'lab', "to" = '2026-03-02 13:10', amount = 600 WHERE container_id = 'f2' AND number = 3)
 						UPDATE yquota_internal.project_counter SET charged = charged + CASE project WHEN 'lab' THEN 600 ELSE -300 END$$);
@@ -327,14 +328,15 @@ ALTER TABLE yquota.container_event DISABLE TRIGGER charge_events;
 SELECT * FROM falsify($$DELETE FROM yquota.container_event WHERE container_id = 'f2' AND recorded_at = '2026-03-02 14:01'$$);
 SELECT * FROM falsify($$DELETE FROM yquota.container_event WHERE container_id = 'f2' AND recorded_at = '2026-03-02 14:01' AND event = 'CONTAINER_START'$$);
 ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events;
--- without the void the log does not agree
+-- without the row of the void the books do not agree with the log
 UPDATE yquota.event_void SET reason = 'better';
 DELETE FROM yquota.event_void;
 TRUNCATE yquota.event_void;
 ALTER TABLE yquota.event_void DISABLE TRIGGER keep;
 SELECT * FROM falsify($$DELETE FROM yquota.event_void WHERE container_id IN ('f1', 'f2')$$);
 ALTER TABLE yquota.event_void ENABLE TRIGGER keep;
--- so it is when the numbers of the events are missing, or are those of others
+-- the books do not agree either when the numbers of voided events are missing, or are those of
+-- other events
 SELECT * FROM falsify($$DELETE FROM yquota_internal.voided_event AS v USING yquota.container_event AS e WHERE e.event_id = v.event_id AND e.container_id = 'f1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota_internal.voided_event SELECT v.void_id, e.event_id FROM yquota.event_void AS v, yquota.container_event AS e
 						WHERE v.container_id = 'f2' AND e.container_id = 'f2' AND e.recorded_at = '2026-03-02 14:01'$$);
@@ -356,7 +358,7 @@ SELECT yquota.seal_history();
 SELECT segments, archived_before FROM yquota.archive('archived_ledger', 'infinity');
 SELECT segments FROM yquota.archive('archived_log', 'infinity');
 SELECT * FROM yquota.verify();
--- a running container is in the books, but its true START would be refused
+-- a running container is in the books, but after a void its true START would be refused
 SELECT * FROM running WHERE container_id IN ('other', 'f2');
 SELECT * FROM undo('other');
 SELECT * FROM undo('f2');
@@ -371,16 +373,16 @@ SELECT * FROM undo('f1');
 SELECT * FROM yquota.verify();
 
 --
--- A container with many rows: the rows in effect are found without reading all of them for each
+-- A container with many rows: rows in effect are found without reading all rows again for each
 --
 BEGIN;
 SELECT yquota.set_clock('2026-03-03 00:00');
--- which then says that containers have few
+-- these statistics say that containers have few rows
 ANALYZE yquota.charge;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'many', '2026-03-02 16:00', 'lab', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
 SELECT 'CONTAINER_UPDATE', 'many', timestamptz '2026-03-02 16:00' + n * interval '10 s', ('[vcores=' || 1 + n % 2 || ']')::yquota.resource FROM generate_series(1, 1000) AS n;
--- rows that the plan compares in vain
+-- return the number of rows that the plan compares without a match
 CREATE FUNCTION pg_temp.compared(query text) RETURNS numeric
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -412,7 +414,7 @@ SELECT * FROM yquota.void_events('f1', 'test');
 ROLLBACK;
 
 --
--- Rights: no role, unless granted; the role of the session is noted
+-- Rights: only roles with EXECUTE may void, and the role of the session is recorded
 --
 CREATE ROLE yquota_void_feed;
 CREATE ROLE yquota_void_admin;
@@ -432,7 +434,8 @@ DROP OWNED BY yquota_void_feed, yquota_void_admin;
 DROP ROLE yquota_void_feed, yquota_void_admin;
 
 --
--- A container with many rows is chosen without comparing each with each, also in new books without statistics
+-- A container with many rows is chosen without comparing all pairs of rows, also in new books without
+-- statistics
 --
 DROP EXTENSION yquota CASCADE;
 CREATE EXTENSION yquota;

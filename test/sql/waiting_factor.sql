@@ -1,6 +1,7 @@
 --
--- Costs of waiting containers (charging_rule.waiting_factor), which are OPPORTUNISTIC ones that do
--- not run. One vcore costs one credit per second, and the amounts are hand-computed.
+-- Costs of waiting containers, which are OPPORTUNISTIC containers that do not run
+-- (charging_rule.waiting_factor). One vcore costs one credit per second, and the amounts are
+-- computed by hand.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_waiting_factor WITH (FORCE);
@@ -40,7 +41,7 @@ CREATE VIEW usage AS
 	UNION ALL SELECT 'project', project, NULL, NULL, allocation FROM yquota.project_usage;
 
 --
--- The factor: 0 to 1, at most 6 decimals
+-- The factor is 0 to 1 and has at most 6 decimals
 --
 \set VERBOSITY terse
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 13:00', 1.000001);
@@ -50,7 +51,7 @@ INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03
 \set VERBOSITY default
 
 --
--- Without a rule a wait is free; a container counts in usage while it runs
+-- Without a rule waiting is free, and the container counts in usage only while it runs
 --
 SELECT start('w1', '2026-03-02 08:00', false);
 SELECT container_id, execution_type, is_running, waiting_factor, factors FROM yquota.container;
@@ -58,23 +59,23 @@ SELECT * FROM usage ORDER BY 1, 2;
 SELECT run('w1', '2026-03-02 08:10', true);
 SELECT container_id, execution_type, is_running, waiting_factor, factors FROM yquota.container;
 SELECT * FROM usage ORDER BY 1, 2;
--- paused for five minutes
+-- the container is paused for five minutes
 SELECT run('w1', '2026-03-02 08:20', false);
 SELECT * FROM usage ORDER BY 1, 2;
 SELECT run('w1', '2026-03-02 08:25', true);
 SELECT finish('w1', '2026-03-02 08:30');
 SELECT * FROM ledger WHERE container_id = 'w1' ORDER BY number;
--- a rule of the past that would change that is refused, and one that does not is not
+-- a rule of the past is refused if it would change that charge, and accepted otherwise
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 08:20', 0.5);
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 08:20:00.000001', 0.5);
 
 --
--- The rule in force when the wait began holds for all of the wait
+-- The rule in force when a wait begins applies to the whole wait
 --
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, waiting_factor) VALUES
 	('2026-03-02 09:00', '0', 0.25), ('2026-03-02 10:00', '0', 1), ('2026-03-02 11:00', '30 min', 0.000001);
 SELECT start('w2', '2026-03-02 09:00', false);
--- on another node it waits on
+-- the container moves to another node and continues to wait
 INSERT INTO yquota.container_event (event, container_id, occurred_at, node) VALUES ('CONTAINER_UPDATE', 'w2', '2026-03-02 10:10', 'n2');
 SELECT run('w2', '2026-03-02 10:20', true);
 SELECT run('w2', '2026-03-02 10:30', false);
@@ -83,8 +84,8 @@ SELECT * FROM ledger WHERE container_id = 'w2' ORDER BY number;
 SELECT "from"::time, "to"::time, factors, factors_in_force, factor, rate, amount FROM yquota.explain_charge('w2');
 
 --
--- GUARANTEED ones pay and count whatever is_running says; a promotion starts full pay, a
--- demotion of one that does not run starts a wait
+-- GUARANTEED containers pay and count whatever is_running says. A promotion ends a wait, and the
+-- demotion of a container that does not run begins one.
 --
 SELECT start('g1', '2026-03-02 09:00', false, 'GUARANTEED');
 SELECT * FROM usage ORDER BY 1, 2;
@@ -93,11 +94,11 @@ SELECT * FROM usage ORDER BY 1, 2;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'g1', '2026-03-02 09:20', 'GUARANTEED');
 SELECT finish('g1', '2026-03-02 09:30');
 SELECT * FROM ledger WHERE container_id = 'g1' ORDER BY number;
--- a late demotion of one that never ran
+-- a late demotion of a container that never ran
 SELECT start('g2', '2026-03-02 09:00', false, 'GUARANTEED'), finish('g2', '2026-03-02 09:30');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'g2', '2026-03-02 09:10', 'OPPORTUNISTIC');
 SELECT * FROM ledger WHERE container_id = 'g2' ORDER BY number;
--- all in one statement, with others around it
+-- all events in one statement, with other containers around them
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, execution_type, is_running) VALUES
 	('CONTAINER_START', 'g3', '2026-03-02 09:00', 'lab', '[vcores=1]', 'GUARANTEED', false),
 	('CONTAINER_UPDATE', 'g3', '2026-03-02 09:05', NULL, '[vcores=2]', NULL, NULL),
@@ -106,29 +107,29 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_
 SELECT * FROM ledger WHERE container_id = 'g3' ORDER BY number;
 
 --
--- Late and unordered: the end first, then that it ran, then a pause before that
+-- Late events in any order: first the end, then that the container ran, then an earlier pause
 --
 SELECT start('l1', '2026-03-02 09:00', false), finish('l1', '2026-03-02 10:00');
 SELECT run('l1', '2026-03-02 09:40', true);
 SELECT run('l1', '2026-03-02 09:10', true), run('l1', '2026-03-02 09:20', false);
 SELECT "from", "to", amount, factor FROM ledger JOIN (SELECT number AS n FROM yquota_internal.charge_in_effect WHERE container_id = 'l1') AS e ON n = number
 WHERE container_id = 'l1' ORDER BY 1;
--- told again it is known, told otherwise refused
+-- a repeated event is known, and a contradicting event is refused
 SELECT run('l1', '2026-03-02 09:20', false);
 SELECT run('l1', '2026-03-02 09:20', true);
 
 --
--- Waiting counts as life; padding behind a wait is charged with the factor of the wait
+-- Waiting counts as run time. Padding after a wait is charged with the factor of the wait.
 --
 SELECT start('p1', '2026-03-02 11:00', false), finish('p1', '2026-03-02 11:10');
 SELECT start('p2', '2026-03-02 11:00', true), run('p2', '2026-03-02 11:05', false), finish('p2', '2026-03-02 11:10');
 SELECT start('p3', '2026-03-02 11:00', false), run('p3', '2026-03-02 11:05', true), finish('p3', '2026-03-02 11:10');
--- a wait of no time has padding, too
+-- padding is charged, too, after a wait of no length
 SELECT start('p4', '2026-03-02 11:00', true), run('p4', '2026-03-02 11:10', false), finish('p4', '2026-03-02 11:10');
 SELECT * FROM ledger WHERE container_id LIKE 'p_' ORDER BY container_id, number;
 
 --
--- All factors there are, to the last digit; an outage
+-- All factors together, to the last digit, and an outage
 --
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES
 	('queue', 'root.f', '2026-03-02 11:30', 0.000001), ('username', 'eve', '2026-03-02 11:30', 0.000003),
@@ -157,11 +158,11 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT * FROM usage ORDER BY 1, 2;
 SELECT burn_rate, accrued FROM yquota.project_balance;
 SELECT burn_rate FROM yquota.balance_at('lab', '2026-03-02 12:05');
--- a rule of the past: amounts that were shown stay
+-- a rule of the past cannot change amounts that were shown
 SELECT yquota.quota_compute();
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 12:00', 0)
 ON CONFLICT (project, effective_at) DO UPDATE SET waiting_factor = 0;
--- and later amounts follow
+-- a rule changes only later amounts
 SELECT yquota.set_clock('2026-03-02 12:20');
 SELECT start('r3', '2026-03-02 12:15', false), start('r4', '2026-03-02 12:12', false);
 SELECT run('r4', '2026-03-02 12:14', true), run('r4', '2026-03-02 12:16', false);
@@ -186,7 +187,7 @@ SELECT action, container_id, detail FROM yquota.reconcile('[{"container_id": "r2
 SELECT container_id, execution_type, is_running, waiting_factor FROM yquota.container ORDER BY 1;
 
 --
--- Waiting containers are to be stopped as well
+-- Waiting containers must be stopped as well
 --
 SELECT start('s1', '2026-03-02 12:25', false);
 UPDATE yquota.project SET on_exhausted = 'stop';
@@ -194,7 +195,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -100000,
 SELECT container_id, action FROM yquota.exhausted_work ORDER BY 1;
 
 SELECT * FROM yquota.verify();
--- and verify() knows the difference
+-- verify() finds a wrong waiting_factor
 UPDATE yquota.charge SET waiting_factor = 0.5 WHERE container_id = 'w1' AND number = 1;
 UPDATE yquota.container SET waiting_factor = NULL WHERE container_id = 's1';
 SELECT problem, subject FROM yquota.verify() ORDER BY 1, 2;

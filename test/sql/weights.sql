@@ -1,6 +1,6 @@
 --
--- Packed weights of rate classes: damaged lists and sums that do not fit are
--- errors, never a wrong sum.
+-- Packed weights of rate classes: damaged lists, and sums that do not fit, cause errors and never a
+-- wrong sum.
 --
 \set VERBOSITY sqlstate
 SET bytea_output = hex;
@@ -12,8 +12,8 @@ SELECT yquota_internal.merge_weights('\x0104028101', '\x0105'),
 	   yquota_internal.merge_weights('', '\x0104028101'),
 	   yquota_internal.merge_weights('\x0105', '\x0105');
 
--- cut off, longer than needed, weight zero and its negative, a class twice, class numbers past 32
--- bits, a weight of more than 128 bits
+-- Damaged lists: cut off, longer than needed, weights of zero and of minus zero, and a class twice.
+-- Others have class numbers above 32 bits, or a weight of more than 128 bits.
 SELECT yquota_internal.merge_weights('\x01', '');
 SELECT yquota_internal.merge_weights('\x0184', '');
 SELECT yquota_internal.merge_weights('\x018400', '');
@@ -25,14 +25,14 @@ SELECT yquota_internal.merge_weights('\xffffffff0f040104', '');
 SELECT yquota_internal.merge_weights('\xffffffff1f04', '');
 SELECT yquota_internal.merge_weights('\x01ffffffffffffffffffffffffffffffffffff07', '');
 
--- the largest weight, and one more
+-- the largest weight, and the next larger one
 SELECT yquota_internal.merge_weights('\x01feffffffffffffffffffffffffffffffffff03', '');
 SELECT yquota_internal.merge_weights('\x01feffffffffffffffffffffffffffffffffff03', '\x0102');
 SELECT yquota_internal.merge_weights('\x01ffffffffffffffffffffffffffffffffffff03', '\x0103');
 SELECT yquota_internal.pack_weights(1, 999999999999999999999999999999999999) FROM generate_series(1, 170);
 SELECT yquota_internal.pack_weights(1, 999999999999999999999999999999999999) FROM generate_series(1, 171);
 
--- values that are neither weight nor class
+-- values that are no weight or no class
 SELECT yquota_internal.pack_weights(1, 1.5);
 SELECT yquota_internal.pack_weights(1, 'NaN');
 SELECT yquota_internal.pack_weights(1, '-Infinity');
