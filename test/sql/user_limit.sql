@@ -209,8 +209,8 @@ SELECT pg_temp.tree($$UPDATE yquota.queue SET user_limit_factor = 10, maximum_ca
 SELECT pg_temp.nodes('[memory-mb=102400,vcores=100]');
 SELECT pg_temp.applications('root.R.b', 'a0 user_0+');
 SELECT pg_temp.run('a0', '[memory-mb=92160,vcores=10]');
--- the headroom is 99 GB and 99 cores, so 10 GB of one node do not fit, although all of these cores
--- would
+-- the queue's limit is 99 GB and 99 cores: 10 GB do not fit beside the used 90 GB, although 10
+-- cores would
 SELECT queue_limit, queue_used, free, headroom, yquota.fits_in('[memory-mb=10240,vcores=10]', headroom) AS fits FROM yquota.headroom('a0');
 
 \echo V61: without a factor nothing but the maximum of the queue caps it

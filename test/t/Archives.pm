@@ -1,4 +1,4 @@
-# Books with history to be archived, and all that is told of it.
+# Books with history that can be archived, and the reports about them.
 
 package Archives;
 
@@ -14,7 +14,7 @@ our @EXPORT = qw(fill_books more_history told_by_role is_told totals ledger_colu
 
 use constant AT => '2026-03-03 12:00+00';
 
-# The columns of ledger and log where there is no yquota: its types are text.
+# Columns of ledger and log on a server without yquota, where its types are text.
 sub ledger_columns
 {
 	return <<~'SQL';
@@ -35,8 +35,8 @@ sub log_columns
 		SQL
 }
 
-# fill_books(NODE, DATABASE, CLUSTER): two days of eight projects, a period of which is
-# closed, and roles that read them.
+# fill_books(NODE, DATABASE, CLUSTER): create two days of eight projects, with a closed period, and
+# roles that read them.
 sub fill_books
 {
 	my ($node, $database, $cluster) = @_;
@@ -59,7 +59,7 @@ sub fill_books
 	set_clock($node, $database, '2026-03-02 12:00+00');
 	$node->safe_psql($database, q(SELECT settled FROM yquota.close_period('2026-03-02 00:00+00')));
 	more_history($node, $database, 'b', '2026-03-02 12:00+00');
-	# corrections of a closed period
+	# these calls correct charges of a closed period
 	$node->safe_psql($database, <<~'SQL');
 		SELECT count(*) FROM yquota.forgive('2026-03-01 13:01+00', '2026-03-01 13:14:14+00', 'switch replaced');
 		SELECT count(*) FROM yquota.void_events('a3', 'never ran');
@@ -72,7 +72,8 @@ sub fill_books
 	return;
 }
 
-# more_history(NODE, DATABASE, NAME, AT): thirty containers, of which the last one goes on.
+# more_history(NODE, DATABASE, NAME, AT): run thirty more containers, of which the last one
+# continues to run.
 sub more_history
 {
 	my ($node, $database, $name, $at) = @_;
@@ -91,7 +92,7 @@ sub more_history
 	return;
 }
 
-# The past and the present as a role sees them.
+# Return all reports about the past and the present, as a role sees them.
 sub told_by_role
 {
 	my ($node, $database, $role) = @_;
@@ -129,7 +130,7 @@ sub told_by_role
 		SQL
 }
 
-# is_told(NODE, DATABASE, TOLD, NAME): each role gets the same answers as before.
+# is_told(NODE, DATABASE, TOLD, NAME): test that each role gets the same reports as before.
 sub is_told
 {
 	my ($node, $database, $told, $name) = @_;
@@ -146,7 +147,7 @@ sub is_told
 	return;
 }
 
-# The sums of a project's rows in an archive, compared with the books.
+# Return the sums of each project's rows in an archive, compared with the books.
 sub totals
 {
 	my ($node, $database, $target) = @_;
@@ -160,7 +161,8 @@ sub totals
 		SQL
 }
 
-# archive_until_done(NODE, DATABASE, TARGET): the answer of each call until nothing was left.
+# archive_until_done(NODE, DATABASE, TARGET): call archive() until nothing is left, and return the
+# result of each call.
 sub archive_until_done
 {
 	my ($node, $database, $target) = @_;

@@ -1,11 +1,10 @@
 # The expected books of a database after any fault of its server. The model of the property tests
 # (test/property/Model.pm, exact integers) computes the amounts from the acknowledged events and from the timelines.
 #
-# Points of the timelines that a test has set are the test's own. Points that the worker computed, and outages that it
-# made, are read from the database, and must stay once they have been seen.
+# A test knows the points of the timelines that it has set. Points that the worker computed, and outages that it made,
+# are read from the database. Once the test has seen them, they must stay.
 #
-# Amounts are compared at the clock of the very statement that shows them, so the
-# system's clock will do.
+# Amounts are compared at the clock of the statement that shows them, so a test may use the system's clock.
 
 package Books;
 
@@ -46,8 +45,7 @@ sub current_prices
 		SQL
 }
 
-# The settings that every database of these tests begins with, as SQL and for
-# the model.
+# The settings of each database of these tests, as SQL and for the model.
 my $minimum_run_time = 3 * History::SECOND;
 my $waiting_factor = '0.3';
 my %queue_factor = ('root.prod' => '1.5', 'root.prod.night' => '0.25');
@@ -79,7 +77,7 @@ sub new
 	}, $class;
 }
 
-# An event was acknowledged.
+# Add an event that was acknowledged.
 sub take
 {
 	my ($self, $event) = @_;
@@ -89,7 +87,7 @@ sub take
 	return;
 }
 
-# A point of a timeline was acknowledged: [kind, instant, name, value, unit].
+# Add a point of a timeline that was acknowledged: [kind, instant, name, value, unit].
 sub take_point
 {
 	my ($self, $point) = @_;
@@ -101,8 +99,8 @@ sub take_point
 
 sub decimal { return Model::text(Model::scaled($_[0], 18) * Math::BigInt->new(10)->bpow(Model::DECIMALS - 18)); }
 
-# Forget points of the timelines that have gone with the server where they were set or computed. Return the points
-# that the test had set, which may be set again.
+# Forget points of the timelines that were lost with their server. Return the lost points that the test had set,
+# which may be set again.
 sub lose
 {
 	my ($self, $client) = @_;
@@ -116,14 +114,14 @@ sub lose
 
 sub rows { return map { [ split /\|/, $_, -1 ] } split /\n/, $_[0]; }
 
-# differences(CLIENT): lines that name the wrong figures of the database.
+# differences(CLIENT): return lines that name the wrong figures of the database.
 sub differences
 {
 	my ($self, $client) = @_;
 	my $version = 'SELECT max(version) FROM yquota.pricing_change';
 	my ($before, $found, $points);
 
-	# the worker may change prices in between
+	# repeat this while the worker changes prices in between
 	do
 	{
 		$before = $client->run($version);
@@ -135,9 +133,9 @@ sub differences
 	return ($self->learn($now, rows($points)), $self->compare($now, grep { $_->[0] ne 'clock' } rows($found)));
 }
 
-# Takes the timelines that the database shows at an instant, and tells what must
-# not be.  A computed point that has taken effect stays; where the clock stands
-# still, the worker may measure again and replace the one that lies ahead.
+# Learn the timelines that the database shows at an instant, and return what is wrong in them. A
+# computed point must stay after it has taken effect. While the clock stands still, the worker may
+# measure again and replace a point that lies ahead.
 sub learn
 {
 	my ($self, $now, @rows) = @_;
@@ -172,7 +170,7 @@ sub learn
 	return @lines;
 }
 
-# The charges of finished containers stay, unless an earlier change affects them.
+# Charges of finished containers must stay the same, unless a change of the past affects them.
 sub forget_finals
 {
 	my ($self, $known) = @_;
@@ -194,7 +192,7 @@ sub forget_finals
 	return;
 }
 
-# Tells which of the rows of current_prices() are not as the test has set them.
+# Return the rows of current_prices() that differ from what the test has set.
 sub wrong_prices
 {
 	my ($self, @rows) = @_;
@@ -247,7 +245,7 @@ sub model
 	return $model;
 }
 
-# Compares the amounts owed at an instant with rows of projects and containers.
+# Compare the amounts that are owed at an instant with the rows of projects and containers.
 sub compare
 {
 	my ($self, $now, @rows) = @_;

@@ -1,5 +1,5 @@
-# Calls of everything that SQL can call, made from the catalog: the functions of
-# both schemas, and values of every type that they take.
+# Calls of every function that SQL can call, built from the catalog: the functions of both schemas,
+# and values of every type that they take.
 
 package Calls;
 
@@ -12,7 +12,7 @@ our @EXPORT = qw(SCHEMAS rows_of learn_types functions values_of unknown_types c
 
 use constant SCHEMAS => q(('yquota'::regnamespace, 'yquota_internal'::regnamespace));
 
-# Values of each type, the first one ordinary.
+# Values of each type; the first value is an ordinary one.
 my $huge_text = q(repeat('x', 100000));
 my %values = (
 	'"any"' => [ '1', 'NULL', $huge_text ],
@@ -94,10 +94,10 @@ my %values = (
 	],
 );
 
-# Types that values are asked for and that %values says nothing about.
+# Types of arguments for which %values has no values.
 my %unknown_types;
 
-# rows_of(NODE, DATABASE, QUERY): its rows, each a list of columns.
+# rows_of(NODE, DATABASE, QUERY): return the rows of a query, each as a list of columns.
 sub rows_of
 {
 	my ($node, $database, $query) = @_;
@@ -105,7 +105,7 @@ sub rows_of
 	return map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql($database, $query);
 }
 
-# Enums, rows and other values of yquota's own types.
+# Add values of enums, rows and other types of yquota's own.
 sub learn_types
 {
 	my ($node, $database) = @_;
@@ -127,7 +127,7 @@ sub learn_types
 	return;
 }
 
-# Functions, aggregates and procedures of both schemas.
+# Return the functions, aggregates and procedures of both schemas.
 sub functions
 {
 	my ($node, $database) = @_;
@@ -160,7 +160,7 @@ sub unknown_types
 	return sort keys %unknown_types;
 }
 
-# The call of a function, aggregate or procedure.
+# Return a call of a function, aggregate or procedure.
 sub call
 {
 	my ($function, @arguments) = @_;
@@ -185,7 +185,8 @@ sub in_select_list
 	return "SELECT $function->{name}(" . join(', ', @arguments) . ')';
 }
 
-# Repeat the arguments where a query rarely calls the function: the executor prepares such a call otherwise.
+# Repeat the call in places where a query rarely calls a function, because the executor prepares such calls
+# differently.
 sub calls_elsewhere
 {
 	my ($function, @arguments) = @_;

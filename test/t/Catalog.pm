@@ -1,9 +1,9 @@
-# The catalog's facts about the extension, for a comparison of two databases. The text does not depend on OIDs and on
+# Facts of the catalog about the extension, for a comparison of two databases. The text does not depend on OIDs or on
 # the order of creation.
 #
-# The query catalog_query() is one statement with the columns object and facts. It has a row per member of the
-# extension and per part of one (column, constraint, index, trigger, policy, ...), with all its facts. The function
-# differences() compares two such results.
+# The query catalog_query() is one statement with the columns object and facts. It has a row for each member of the
+# extension and for each part of one (column, constraint, index, trigger, policy, ...), with all its facts. The
+# function differences() compares two such results.
 
 package Catalog;
 
@@ -14,7 +14,8 @@ use Exporter 'import';
 
 our @EXPORT = qw(catalog_query differences);
 
-# Rights: pg_dump leaves out the initial ones. The names of owners, the role that ran CREATE EXTENSION, are left out.
+# Rights, without the initial ones, which pg_dump also leaves out. The name of the owner, who ran CREATE EXTENSION,
+# is left out, too.
 sub rights
 {
 	my ($acl, $default) = @_;
@@ -40,7 +41,7 @@ sub comment
 	return "obj_description($oid, '$class')";
 }
 
-# facts(NAME => EXPRESSION, ...): one text of all that are not null.
+# facts(NAME => EXPRESSION, ...): return one text with all facts that are not NULL.
 sub facts
 {
 	my @texts;
@@ -146,8 +147,8 @@ sub catalog_query
 		SQL
 }
 
-# differences(WANTED, FOUND): lines that tell the entries only in the one, only in
-# the other, or not alike; none if they are.
+# differences(WANTED, FOUND): return a line for each entry that only one side has, or that differs,
+# and nothing if both sides are equal.
 sub differences
 {
 	my ($wanted, $found) = @_;

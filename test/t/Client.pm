@@ -1,13 +1,13 @@
-# A session of a client that does not wait: one psql, fed and read through pipes. It serves tests in which many
-# sessions are at work when the server dies.
+# A client's session that does not block: one psql process, which is fed and read through pipes. Tests use it
+# to have many sessions at work when the server dies.
 #
 #	$client->send(SQL)	hands over statements, if it is not busy
 #	$client->read		once its handle can be read: the outcome, or undef if
 #						there is none yet
 #
 # An outcome is a hash of answer (the output of psql), sqlstate (of the first error, or undef), and lost. The flag
-# lost says whether the connection ended before the answer was complete. After a loss the outcome of the statements is
-# unknown; psql may continue for a moment as if nothing had happened.
+# lost is set if the connection ended before the answer was complete. The outcome of the statements is then unknown.
+# In that case psql may continue for a moment as if nothing had happened.
 
 package Client;
 
@@ -18,8 +18,8 @@ use IPC::Open2;
 
 $SIG{PIPE} = 'IGNORE';
 
-# new(NODE, DATABASE): connects; fails silently, as a lost connection, when the
-# server is not there.
+# new(NODE, DATABASE): connect to a server. If the server is down, this fails silently, like a lost
+# connection.
 sub new
 {
 	my ($class, $node, $database) = @_;
@@ -58,7 +58,7 @@ sub read
 	return { answer => $self->{answer}, sqlstate => $sqlstate, lost => !$is_complete || $has_ended };
 }
 
-# run(SQL): the answer, waited for; dies of an error.
+# run(SQL): wait for the answer and return it, or die of an error.
 sub run
 {
 	my ($self, $sql) = @_;

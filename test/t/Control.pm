@@ -1,8 +1,8 @@
-# Books that faults happened to, and books that none did.
+# Books that suffered faults, and control books that did not.
 #
 # A test sends a script of events with fixed contents to one database in any order, in any pieces, any number of
 # times. It sends the script once, in order, to another database of the same server. In the end both must agree to the
-# last digit, no matter what happened on the way.
+# last digit, whatever happened in between.
 
 package Control;
 
@@ -16,10 +16,10 @@ use Test::More;
 
 our @EXPORT = qw(make_books make_script deliver settle_rest is_same_as_control is_proven);
 
-# When everything is over
+# An instant after all events of the scripts
 use constant THE_END => '2026-03-03 00:00+00';
 
-# make_books(NODE, DATABASE...): create databases with the same configuration, whose clocks stand at the end of the
+# make_books(NODE, DATABASE...): create databases with the same configuration. Their clocks stand at the end of the
 # day of the scripts. Existing databases of these names are dropped.
 sub make_books
 {
@@ -45,9 +45,9 @@ sub make_books
 	return;
 }
 
-# make_script(NODE, DATABASE, PREFIX, CONTAINERS): put the events of so many lives into the table script of a
-# database. Each life has a START, three UPDATEs and a FINISH (but every fifth runs on). The function returns the
-# number of events.
+# make_script(NODE, DATABASE, PREFIX, CONTAINERS): put the events of so many containers into the table script of
+# a database. Each container has a START, three UPDATEs and a FINISH, but every fifth continues to run. The
+# function returns the number of events.
 sub make_script
 {
 	my ($node, $database, $prefix, $containers) = @_;
@@ -78,8 +78,8 @@ sub make_script
 use constant EVENT_COLUMNS =>
   'event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, exit_status, source';
 
-# deliver(NODE, DATABASE, CONDITION): send what the condition on the table
-# script selects, in one statement.
+# deliver(NODE, DATABASE, CONDITION): send the rows of the table script that meet the condition, in
+# one statement.
 sub deliver
 {
 	my ($node, $database, $condition) = @_;
@@ -89,8 +89,8 @@ sub deliver
 	return;
 }
 
-# settle_rest(NODE, DATABASE, PREFIX): send every event of a script again, with
-# the events that had been set aside; a known event does no harm.
+# settle_rest(NODE, DATABASE, PREFIX): send all events of a script again, and retry the events that
+# were set aside. Known events change nothing.
 sub settle_rest
 {
 	my ($node, $database, $prefix) = @_;
@@ -100,7 +100,7 @@ sub settle_rest
 	return;
 }
 
-# The facts of the books, one a line.
+# Return the facts of the books, one on each line.
 sub books
 {
 	my ($node, $database) = @_;
@@ -114,8 +114,8 @@ sub books
 		SQL
 }
 
-# is_same_as_control(NODE, DATABASE, CONTROL, PREFIX, NAME): a database says
-# the calls of another one that gets the script now.
+# is_same_as_control(NODE, DATABASE, CONTROL, PREFIX, NAME): send the script to the control
+# database, and test that both databases have the same books.
 sub is_same_as_control
 {
 	my ($node, $database, $control, $prefix, $name) = @_;

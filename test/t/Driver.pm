@@ -1,16 +1,15 @@
-# Load on a database from several clients at once, with a journal of what became
-# of every statement: for tests that kill servers.
+# Load on a database from several clients at once, for tests that kill servers. A journal records the outcome of every
+# statement.
 #
 # Clients send events of containers of the same few projects: single rows, batches, COPY, transactions, rolled back
-# ones, and repetitions. Events come late, early and in any order, so that a FINISH may come long before its START, by
-# another client. In between the clients set multipliers and base prices, read balances and seal history; where the
-# clock is the test's, they move it.
+# transactions, and repetitions. Events come late, early and in any order, so one client may send a FINISH long before
+# another client sends the START. In between the clients set multipliers and base prices, read balances and seal
+# history. Where the test sets the clock, they also move it.
 #
-# The journal is written before a statement is sent and when its outcome is
-# known: "acknowledged"; "failed" with the SQLSTATE; or "unknown", because the
-# connection was lost.  Events that failed or of which nothing is known are sent
-# again; whether a price was set, and where the clock is, is looked up.  What was
-# acknowledged goes to Books.pm, which knows what is owed for it.
+# The journal is written before a statement is sent, and when its outcome is known: "acknowledged"; "failed" with the
+# SQLSTATE; or "unknown", because the connection was lost. Events that failed or are unknown are sent again. The
+# driver looks up whether a price was set, and where the clock is. Acknowledged events go to Books.pm, which computes
+# what is owed for them.
 #
 # All randomness comes from rand(), which the caller seeds.
 
@@ -30,11 +29,12 @@ use Time::HiRes qw(time sleep);
 
 use constant { PATIENCE_S => 180, DUE => 150 };
 
-# The actions of clients and their relative frequencies.
+# Actions of clients and their relative frequencies.
 my %weights = (single => 40, few => 15, batch => 8, copy => 6, transaction => 6, rolled_back => 3,
 	repeat => 6, multiplier => 3, base_price => 2, balance => 3, seal => 0.3);
 
-# Actions that may fail without harm: a price in the past, two at once, a table in use.
+# SQLSTATEs of actions that may fail without harm: a price in the past, two changes at once, a table
+# in use.
 my %may_fail = (multiplier => qr/^(?:55000|40001)$/, base_price => qr/^(?:55000|40001)$/, seal => qr/^55/);
 
 my @shapes = (
@@ -42,8 +42,8 @@ my @shapes = (
 	{ 'memory-mb' => 1536, vcores => 1, 'cpu-milli' => 1700 }, { 'memory-mb' => 8192, vcores => 2, 'yarn.io/gpu' => 1 },
 	{ 'yarn.io/gpu' => 3 }, { 'memory-mb' => 777, 'yarn.io/fpga' => 1 }, {});
 
-# new(NODE, DATABASE, JOURNAL, CLIENTS, AT): makes the database and connects.  AT
-# is where its clock is put, in microseconds; undef leaves it to the system.
+# new(NODE, DATABASE, JOURNAL, CLIENTS, AT): create the database and connect. AT is the clock's
+# initial time in microseconds, or undef for the system's clock.
 sub new
 {
 	my ($class, $node, $database, $journal, $clients, $at) = @_;
@@ -62,7 +62,7 @@ sub new
 	return $self;
 }
 
-# GENERAL and FPGA have their prices from the test, GPU from the worker.
+# The test sets the prices of GENERAL and FPGA, and the worker computes that of GPU.
 sub first_statements
 {
 	my ($self) = @_;
@@ -79,7 +79,7 @@ sub first_statements
 
 sub instant { return History::quoted(History::timestamp($_[0])); }
 
-# The clock, in microseconds.
+# Return the clock in microseconds.
 sub now { return $_[0]{clock} // int(time * 1_000_000); }
 
 sub connect
@@ -107,7 +107,7 @@ sub disconnect
 	return;
 }
 
-# Goes on at another server, to which it is not connected yet.
+# Continue at another server, without connecting to it yet.
 sub move
 {
 	my ($self, $node) = @_;
@@ -117,7 +117,7 @@ sub move
 	return;
 }
 
-# Drops the database, and adds its events to counts.
+# Drop the database, and add the number of its events to counts.
 sub finish
 {
 	my ($self, $total) = @_;
@@ -132,7 +132,7 @@ sub finish
 	return;
 }
 
-# A worker has come and charged up to now.
+# Wait until a worker has started and has charged up to now.
 sub has_worker
 {
 	my ($self) = @_;
@@ -163,7 +163,7 @@ sub random_change
 		is_running => History::chance(0.2) ? History::pick(0, 1) : undef);
 }
 
-# The events of a new container: over and done within the last hours, or running.
+# Return the events of a new container, which has ended within the last hours or still runs.
 sub new_container
 {
 	my ($self) = @_;
@@ -186,7 +186,7 @@ sub new_container
 	return @events;
 }
 
-# The next event of a running container.
+# Return the next event of a running container.
 sub next_event
 {
 	my ($self) = @_;
@@ -202,8 +202,7 @@ sub next_event
 	return ({ %common, event => 'FINISH' });
 }
 
-# Takes events that are due, in any order; makes new ones if there are few, up
-# to so many containers.
+# Return up to so many events that are due, in any order. If there are few, create new containers.
 sub take_due
 {
 	my ($self, $size) = @_;
@@ -224,7 +223,7 @@ sub take_due
 }
 
 #
-# Statements: hashes of kind, sql, and events, point or clock
+# Statements are hashes of kind, sql, and events, point or clock
 #
 sub insert
 {
@@ -233,8 +232,8 @@ sub insert
 	return @events ? History::insert_statement(map { { %$_, source => $source } } @events) : 'SELECT 1';
 }
 
-# Several statements in one transaction, which takes containers in the order of
-# their ids, lest two transactions wait for each other.
+# Return several statements in one transaction. It takes containers in the order of their ids, so
+# that two transactions do not wait for each other.
 sub several
 {
 	my ($source, @events) = @_;
@@ -279,7 +278,7 @@ sub statement
 	return $self->clock_move;
 }
 
-# Only one client moves the clock at a time, lest it go back.
+# Move the clock. Only one client does this at a time, so that the clock does not go back.
 sub clock_move
 {
 	my ($self) = @_;
@@ -289,7 +288,7 @@ sub clock_move
 	return { kind => 'clock', clock => $clock, sql => 'SELECT yquota.set_clock(' . instant($clock) . ')' };
 }
 
-# Events that were acknowledged before, again.
+# Return events again that were acknowledged before.
 sub repetition
 {
 	my ($self, $source) = @_;
@@ -298,8 +297,8 @@ sub repetition
 	return @{ $self->{sent} } ? { kind => 'repeat', events => \@events, sql => insert($source, @events) } : undef;
 }
 
-# A price from a moment on that is near; not more of them than a model can bear
-# that cuts every container's life at each.
+# Set a price from an instant in the near future. The number of prices is limited, because the model
+# splits each container's life at each price.
 sub price
 {
 	my ($self, $kind) = @_;
@@ -317,7 +316,7 @@ sub price
 }
 
 #
-# Sending, and its outcome
+# Sending statements, and their outcomes
 #
 sub note_outcome
 {
@@ -368,7 +367,7 @@ sub receive
 	return;
 }
 
-# Whether the answer is the server's word for success.
+# Return whether the answer shows that the server has executed the statement.
 sub is_proof
 {
 	my ($statement, $answer) = @_;
@@ -416,8 +415,8 @@ sub acknowledged
 
 sub key { return "$_[0]{id} $_[0]{event} $_[0]{at}"; }
 
-# The next statement of an idle client: first the statements that must be sent again, then any statement if the driver
-# is to make load.
+# Return the next statement of an idle client: first statements that must be sent again, then any statement if the
+# driver makes load.
 sub next_statement
 {
 	my ($self, $client, $makes_load) = @_;
@@ -427,9 +426,8 @@ sub next_statement
 	return $makes_load ? $self->statement($self->any_kind, $client->{source}) : undef;
 }
 
-# pump(SECONDS, MAKES_LOAD, DRIVER...): lets clients work for a time; without
-# load, until nothing is to be sent again.  Clients that lose their connection
-# stay away.
+# pump(SECONDS, MAKES_LOAD, DRIVER...): let clients work for a time. Without load, they work until
+# nothing must be sent again. Clients that lose their connection stay away.
 sub pump
 {
 	my ($seconds, $makes_load, @drivers) = @_;
@@ -465,7 +463,7 @@ sub pump
 	return;
 }
 
-# Lets statements end that are under way, well or not.
+# Wait until all statements under way have ended, successfully or not.
 sub drain
 {
 	my (@drivers) = @_;
@@ -481,7 +479,8 @@ sub drain
 # Afterwards
 #
 
-# The keys in the log, read by a new connection: key -> 1, and per source its rows.
+# Read the keys of the log by a new connection. Return a hash of keys, and the number of rows of
+# each source.
 sub read_log
 {
 	my ($self, $client) = @_;
@@ -498,9 +497,9 @@ sub read_log
 	return (\%log, \%rows);
 }
 
-# After the server is back, and before any statement is sent again, report the missing acknowledged statements. Also
-# report the statements of which only a part is there. Statements of unknown outcome are sent again, or become known
-# here.
+# Report lost statements after the server is back, before any statement is sent again. These are acknowledged
+# statements that are missing, and statements of which only a part is there. Statements of unknown outcome will be
+# sent again, or their outcome is found here.
 sub recover
 {
 	my ($self) = @_;
@@ -521,7 +520,8 @@ sub recover
 	return @lines;
 }
 
-# Outages that a worker made are gaps between two marks, and no gap is made twice.
+# Return outages that are wrong: a worker's outage must be a gap between two marks, and each gap is
+# made only once.
 sub wrong_outages
 {
 	my ($client) = @_;
@@ -572,10 +572,10 @@ sub resolve
 }
 
 #
-# When acknowledged events are lost
+# Loss of acknowledged events
 #
 
-# Every source has something to say that happened last.
+# Let every source send a last event, by which feed_status can show a loss.
 sub say_hello
 {
 	my ($self) = @_;
@@ -593,10 +593,9 @@ sub say_hello
 	return;
 }
 
-# lose(): at a new primary that has not got everything, when nothing is unknown.
-# Sets the clock and, where that is still allowed, the prices again.  Tells how
-# many events and points are lost, and of which sources feed_status does not show
-# that something is (unseen).
+# lose(): continue at a new primary that lacks some commits, when no outcome is unknown. Set the
+# clock again and, where that is still allowed, the prices. Return how many events and points are
+# lost, and for which sources feed_status does not show the loss (unseen).
 sub lose
 {
 	my ($self) = @_;
@@ -631,8 +630,7 @@ sub set_again
 	return;
 }
 
-# Everything that was ever acknowledged is to be sent again, in any order and cut
-# into any statements.
+# Send all acknowledged events again, in any order and split into any statements.
 sub replay
 {
 	my ($self) = @_;
@@ -645,8 +643,8 @@ sub replay
 	return;
 }
 
-# The rows of the log per source. There are as many as feed_status reports, and at least the acknowledged ones (an
-# event that waited for its START may be there twice).
+# Return sources whose number of rows in the log is wrong. It must be that of feed_status, and at least that of
+# the acknowledged rows. An event that waited for its START may be there twice.
 sub wrong_rows
 {
 	my ($self, $client) = @_;
@@ -673,13 +671,14 @@ sub wrong_rows
 	return @lines;
 }
 
-# All faults that a check of the books finds, in lines; besides the check only the worker may run.
+# Return all faults that a check of the books finds, as lines. Only the worker may run during the
+# check.
 sub wrong
 {
 	my ($self) = @_;
 	my $client = Client->new($self->{node}, $self->{database});
 
-	# the worker does this sooner or later
+	# the worker would call these functions sooner or later
 	$client->run('SELECT yquota_internal.apply_waiting()');
 	$client->run('SELECT yquota.quota_compute()');
 	my @lines = ($self->{books}->differences($client), wrong_outages($client));

@@ -1,6 +1,6 @@
-# Falsified copies of recorded decisions: a comparer of decisions has to notice each of them.
+# Falsified copies of recorded decisions. A test that compares decisions must notice each falsification.
 #
-# falsify($records, %options) returns one falsification of every kind that the records allow, as [kind, record]; the
+# falsify($records, %options) returns one falsification of every kind that the records allow, as [kind, record]. The
 # records are decoded JSON, and so are the copies.
 #
 #	figure	tells whether a path ("steps/3/events/0/1") leads to a decision.  Its arguments are the path and the
@@ -10,10 +10,10 @@
 #	maps	a pattern for the paths of objects that accept other names.
 #	name	a name that is added to such an object.
 #
-# A kind is a place and the change made there. In a place a number stands for any row and "*" for any name. A number
-# is changed in its last digit, a fraction by a ten-thousandth, a word by a letter. A text is changed in each of its
-# words, and a text with "; " is a list, too. In a list two rows change places, one is repeated, one is missing, or
-# one is added.
+# A kind is a place and the change that is made there. In a place, a number stands for any row, and "*" for any
+# name. A change alters the last digit of a number, a ten-thousandth of a fraction, or a letter of a word. In a text
+# each word is changed, and a text with "; " is also treated as a list. In a list two rows are swapped, or one row
+# is repeated, removed or added.
 package Falsified;
 
 use strict;
@@ -26,7 +26,7 @@ our @EXPORT_OK = qw(falsify unnoticed);
 
 my $json = JSON::PP->new->canonical->allow_nonref;
 
-# Other than the value, and next to it.
+# Return a word that differs slightly from the given one.
 sub changed_word
 {
 	my ($word) = @_;
@@ -47,7 +47,7 @@ sub changed_value
 	return $value == int $value ? $value + 1 : 0 + changed_word("$value");
 }
 
-# A row that is not the given one.
+# Return a row that differs from the given one.
 sub changed_row
 {
 	my ($row) = @_;
@@ -57,7 +57,7 @@ sub changed_row
 	return changed_value($row);
 }
 
-# The changes of a list, by name.
+# Return all changes of a list, by name.
 sub list_falsifications
 {
 	my ($list, $template) = @_;
@@ -108,7 +108,7 @@ sub falsifications_of_value
 	return ('value changed' => changed_value($value));
 }
 
-# A path without the rows and names that it has by chance.
+# Return a path without its numbers of rows and its names.
 sub place
 {
 	my ($path, $in_row) = @_;
@@ -122,7 +122,8 @@ sub place
 	return join '/', @names;
 }
 
-# Proposes changes at the path and below.  In rows the place of a value tells its meaning.
+# Propose changes at the path and below it. Within rows, the position of a value determines its
+# meaning.
 sub walk
 {
 	my ($value, $path, $in_row, $context) = @_;
@@ -201,7 +202,7 @@ sub falsify
 			my ($step) = $path =~ m{^\Q$steps\E/(\d+)};
 			my $known = $found{$kind};
 
-			# the record of which the fewest steps have to be played
+			# choose the record in which the fewest steps must be played
 			$found{$kind} = { number => $number, path => $path, value => $falsified, step => $step } if !$known || ($step // 0) < ($known->{step} // 0);
 		};
 
@@ -217,7 +218,7 @@ sub falsify
 	} sort keys %found;
 }
 
-# The kinds of falsifications that made no difference, a line each.
+# Return the kinds of falsifications that were not noticed, one on each line.
 sub unnoticed
 {
 	my ($falsified, @differences) = @_;

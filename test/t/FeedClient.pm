@@ -1,7 +1,7 @@
-# The common test of each program of docs/examples/clients: it sends a file of events as a role with no other rights.
-# Meanwhile a privilege is missing, transactions are rolled back, connections are terminated, commits are not answered
-# and the server is killed. The program connects once to the server itself, once through PgBouncer in transaction
-# mode. Every container is charged to the last digit, and sending the file again changes nothing.
+# The common test of each program of docs/examples/clients. The program sends a file of events as a role with no other
+# rights. In the meantime a privilege is missing, transactions are rolled back, connections are terminated, commits
+# are not answered, and the server is killed. One run connects to the server itself, and another through PgBouncer in
+# transaction mode. Every container must be charged to the last digit, and sending the file again must change nothing.
 
 package FeedClient;
 
@@ -24,7 +24,7 @@ our @EXPORT = qw(skip_without copy_of_example test_feed_client);
 
 use constant PGBOUNCER => '/usr/sbin/pgbouncer';
 use constant CONTAINERS => 1200;
-# When the events begin, in seconds, and when the price goes up.
+# The begin of the events in seconds, and the time in microseconds after which the price rises.
 use constant BEGINNING => 1743328800;
 use constant DEARER_AFTER_US => 1_800_000_000;
 use constant ROUNDS => { short => 1, least => 3 };
@@ -34,7 +34,8 @@ my $pgbouncer;
 
 END { kill 'KILL', $pgbouncer if $pgbouncer }
 
-# skip_without(PROGRAM...): programs that the test needs and does not install.
+# skip_without(PROGRAM...): skip the test if a program is missing that the test does not install
+# itself.
 sub skip_without
 {
 	foreach my $program (@_)
@@ -44,7 +45,8 @@ sub skip_without
 	return;
 }
 
-# copy_of_example(NAME): a directory to build in; the example's own is not written to.
+# copy_of_example(NAME): return a directory to build in, because the example's own directory must
+# not change.
 sub copy_of_example
 {
 	my ($name) = @_;
@@ -55,8 +57,9 @@ sub copy_of_example
 
 sub at { return strftime('%Y-%m-%dT%H:%M:%S', gmtime(BEGINNING + int($_[0] / 1_000_000))) . sprintf '.%06dZ', $_[0] % 1_000_000; }
 
-# events(PREFIX): the lines of a feed in the order of time, and the cost of each container in 1 / 4096000000 credits.
-# A container costs 1 credit a second for a vcore or for 1024 MB, whichever is more, then 1.25 credits.
+# events(PREFIX): return the lines of a feed in order of time, and the cost of each container in 1 / 4096000000
+# credits. A container costs 1 credit a second for each vcore or each 1024 MB, whichever is more, and 1.25 credits
+# after the price rises.
 sub events
 {
 	my ($prefix) = @_;
@@ -100,7 +103,8 @@ sub write_lines
 	return "$directory/$name";
 }
 
-# Create a database with a feed's role, whose statements are rolled back at first and then wait to be terminated.
+# Create a database with a role for the feed. The role's statements are first rolled back, and then wait to be
+# terminated.
 sub make_database
 {
 	my ($node, $database) = @_;
@@ -146,7 +150,7 @@ SQL
 	return;
 }
 
-# PgBouncer in transaction mode, before the server: returns its port.
+# Start PgBouncer in transaction mode in front of the server, and return its port.
 sub start_pgbouncer
 {
 	my ($node) = @_;
@@ -177,7 +181,7 @@ INI
 	return $port;
 }
 
-# start_client(COMMAND, PORT, DATABASE, FILE): the program, in the background.
+# start_client(COMMAND, PORT, DATABASE, FILE): start the program in the background.
 sub start_client
 {
 	my ($command, $port, $database, $file) = @_;
@@ -189,7 +193,7 @@ sub start_client
 	return \%client;
 }
 
-# finished(CLIENT, NAME): it ends by itself and is content.
+# finished(CLIENT, NAME): test that the program ends by itself and successfully.
 sub finished
 {
 	my ($client, $name) = @_;
@@ -199,7 +203,7 @@ sub finished
 	return;
 }
 
-# terminate_when(NODE, EVENT): the backend of the feed, when it waits for that.
+# terminate_when(NODE, EVENT): terminate the feed's backend as soon as it waits for EVENT.
 sub terminate_when
 {
 	my ($node, $event) = @_;
@@ -221,7 +225,7 @@ sub is_charged
 	return;
 }
 
-# disturbed(NODE, COMMAND, PORT, DATABASE): the whole story in one database.
+# disturbed(NODE, COMMAND, PORT, DATABASE): run the whole test in one database.
 sub disturbed
 {
 	my ($node, $command, $port, $database) = @_;
@@ -237,7 +241,8 @@ sub disturbed
 
 	my $client = start_client($command, $port, $database, $file);
 	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'feeder' AND wait_event = 'PgSleep'");
-	# From now on commits wait for a standby that is not there, so a batch may be committed and not answered.
+	# From now on commits wait for a standby that does not exist, so a batch may be committed without an
+	# answer.
 	$node->append_conf('postgresql.conf', "synchronous_standby_names = 'absent'");
 	$node->reload;
 	terminate_when($node, 'PgSleep');
@@ -293,8 +298,8 @@ SQL
 	return;
 }
 
-# test_feed_client(COMMAND): COMMAND(URL) is the program with its first arguments;
-# JDBC needs URL, the others look in libpq's variables.
+# test_feed_client(COMMAND): run all tests. COMMAND(URL) is the program with its first arguments.
+# JDBC needs the URL, and the other programs read libpq's environment variables.
 sub test_feed_client
 {
 	my ($command) = @_;

@@ -1,4 +1,4 @@
-# The rows of many queries, asked for by one session.
+# Rows of many queries, read in one session.
 
 package Rows;
 
@@ -10,8 +10,8 @@ use JSON::PP;
 
 our @EXPORT = qw(rows_of_each);
 
-# rows_of_each(NODE, DATABASE, NAME => QUERY, ...): the sorted rows of each query as
-# one text, by its name.
+# rows_of_each(NODE, DATABASE, NAME => QUERY, ...): return the sorted rows of each query as one
+# text, by the query's name.
 sub rows_of_each
 {
 	my ($node, $database, %query) = @_;

@@ -1,5 +1,5 @@
-# A sample database with a little of everything that yquota keeps, for tests that call every function. It has
-# containers that run and have ended, and events that were corrected, set aside and forgiven; it has grants, prices
+# A sample database with an example of everything that yquota keeps, for tests that call every function. It has
+# running and ended containers, and events that were corrected, set aside and forgiven. It also has grants, prices
 # and sealed history. The clock stands still.
 
 package Sample;

@@ -1,9 +1,9 @@
 # Many clients of a scheduler, with a journal of their answers.
 #
-# Clients report nodes, the same ones too, while others ask for containers, give them back and acknowledge them.
-# Others send the ends of containers, and counters are compacted. The answers and requests of a client are known; the
-# outcome of a statement whose answer got lost is unknown. The functions differences() and exceeded() report the
-# violations.
+# Some clients report nodes, also the same nodes at the same time. Others request containers, release them and
+# acknowledge them. Others send the ends of containers, and counters are compacted. The test knows the answers and
+# requests of each client. The outcome of a statement is unknown if its answer was lost. The functions differences()
+# and exceeded() report violations.
 #
 # All randomness comes from rand(), which the caller seeds.
 
@@ -19,8 +19,8 @@ use constant { CLIENTS => 8, NODES => 12, APPLICATIONS => 24, NODE_MB => 16384, 
 
 my @leaves = qw(root.a.x root.a.y root.b);
 
-# new(NODE, DATABASE): makes the database.  Users may have a fixed part of their queues,
-# so that the limit does not fall when others want something.
+# new(NODE, DATABASE): create the database. Users may have a fixed share of their queues, so that
+# their limit does not fall when other users become active.
 sub new
 {
 	my ($class, $node, $database) = @_;
@@ -73,7 +73,7 @@ sub node_names { return join ', ', map { "'n" . (1 + int rand NODES) . "'" } 1 .
 
 sub reporting { return { sql => sprintf($heartbeat, $_[0]), tells => 1 }; }
 
-# Containers that no other client ends: their names tell the owner.
+# Return containers that no other client ends, which their names show.
 sub own_containers
 {
 	my ($slot, $most) = @_;
@@ -95,7 +95,8 @@ sub asking
 	return { sql => "SELECT yquota.request_containers('$id', ARRAY[$rows])", id => $id, count => $count };
 }
 
-# Not those that tell of a reservation that was given up: differences() looks for it.
+# Return containers to release, except those of given-up reservations, because differences() looks
+# for these.
 sub releasing
 {
 	my ($slot) = @_;
@@ -129,7 +130,7 @@ sub next_statement
 	return reporting(node_names(any(1, 1, 1, 3)));
 }
 
-# send(SLOT, STATEMENT): the next one by default.
+# send(SLOT, STATEMENT): send the statement, by default the next one.
 sub send
 {
 	my ($self, $slot, $statement) = @_;
@@ -164,7 +165,7 @@ sub note_outcome
 	return;
 }
 
-# A client in a slot; its containers are not ended by the one before any more.
+# Connect a new client in a slot. It does not end the containers of the client before it.
 sub connect_client
 {
 	my ($self, $number) = @_;
@@ -179,7 +180,7 @@ sub connect_clients { $_[0]->connect_client($_) foreach 0 .. CLIENTS - 1; return
 
 sub close_clients { $_->{client}->close foreach @{ $_[0]{slots} }; return; }
 
-# Waits for clients that are busy, and takes their answers; false when none is.
+# Wait for busy clients and take their answers. Return false when no client is busy.
 sub take_answers
 {
 	my ($self) = @_;
@@ -197,9 +198,9 @@ sub take_answers
 	return 1;
 }
 
-# work(STATEMENTS, AFTER_EACH): so many by all of them together, and their answers.  What
-# is called after each is given the slot and how many are left; it returns whether the
-# load goes on.
+# work(STATEMENTS, AFTER_EACH): let all clients together send so many statements, and take their
+# answers. AFTER_EACH is called with the slot and the number of statements left, and returns whether
+# the load continues.
 sub work
 {
 	my ($self, $left, $after_each) = @_;
@@ -217,7 +218,7 @@ sub work
 	return;
 }
 
-# The answers that are still to come.
+# Take all answers that are still to come.
 sub drain { my ($self) = @_; 1 while $self->take_answers; return; }
 
 #
@@ -226,7 +227,7 @@ sub drain { my ($self) = @_; 1 while $self->take_answers; return; }
 
 sub rows_of { my ($self, $query) = @_; return split /\n/, $self->{node}->safe_psql($self->{database}, $query); }
 
-# The amounts beyond their limits, in MiB and computed from the running containers.
+# Return the amounts that exceed their limits, in MiB, computed from the running containers.
 sub exceeded
 {
 	my ($self) = @_;
@@ -247,8 +248,8 @@ GROUP BY username, q.path, q.part HAVING sum(mb) > ceil(q.part * 16 * ${\ NODES}
 SQL
 }
 
-# The containers that started are the decided ones, and the requested containers are those that no longer wait. A
-# reservation is there unless it was fulfilled or given up.
+# Return the differences. Containers that started must be the decided ones, and the requested containers must be
+# those that no longer wait. A reservation must exist unless it was fulfilled or given up.
 sub differences
 {
 	my ($self) = @_;

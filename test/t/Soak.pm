@@ -1,11 +1,11 @@
 # The length of a test. In "make check" it is a fixed number of rounds. In "make soak" it is the seconds that
-# test/scripts/soak.sh gives in SOAK_SECONDS, counted from the start of the program. In any case the test runs the
-# least number of rounds.
+# test/scripts/soak.sh sets in SOAK_SECONDS, counted from the start of the program. A test always runs at least
+# its minimum number of rounds.
 #
 #	for (my $done = 0; soak_goes_on($done, 5, 100); $done++) { ... }
 #
-# A test of several parts lets each but the last end earlier, by a percentage
-# of its time: soak_goes_on($done, 5, 100, 50).
+# In a test of several parts, each part but the last ends after a percentage of the time:
+# soak_goes_on($done, 5, 100, 50).
 
 package Soak;
 
@@ -21,8 +21,8 @@ my $started = time;
 
 sub is_soak { return $ENV{SOAK_SECONDS} ? 1 : 0; }
 
-# soak_goes_on(DONE, SHORT, LEAST, PERCENT): whether another round is due after
-# so many.  SHORT is the number of "make check", LEAST that of "make soak".
+# soak_goes_on(DONE, SHORT, LEAST, PERCENT): return whether another round is due after DONE rounds.
+# SHORT is the number of rounds in "make check", and LEAST the minimum in "make soak".
 sub soak_goes_on
 {
 	my ($done, $short, $least, $percent) = @_;
@@ -31,9 +31,9 @@ sub soak_goes_on
 	return $done < $least || time - $started < $ENV{SOAK_SECONDS} * ($percent // 100) / 100;
 }
 
-# soak_lacks(DONE, SHORT, COUNTS): whether another round is due after so many because
-# one of the things that are counted has not happened by chance.  It is given up
-# after three times as many rounds as "make check" plays.
+# soak_lacks(DONE, SHORT, COUNTS): return whether another round is due because one of the counted
+# cases has not occurred yet. The test gives up after three times as many rounds as "make check"
+# runs.
 sub soak_lacks
 {
 	my ($done, $short, @counts) = @_;

@@ -11,8 +11,8 @@
 #	locks_of(CLIENT, PID, GRANTED)	locks of tables and objects of the extension that a process
 #		has ('true') or waits for ('false'), as seen by a client: [name, mode, kind]
 #
-# A name is a function's signature or "COMMAND table", with a further word where
-# there are several.
+# A name is a function's signature or "COMMAND table". A further word distinguishes several calls of
+# one statement.
 
 package Statements;
 
@@ -23,7 +23,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(load_books missing_statements statements sql_of reading_of call_of locks_of);
 
-# Functions that take no locks that any session waits for, with the reason.
+# Functions that take no locks that another session waits for, with the reason.
 my %not_called = (
 	'yquota.clock()' => 'reads',
 	'yquota.sequence_commands()' => 'reads',
@@ -513,8 +513,8 @@ sub sql_of { return $sql{ $_[0] } // die "no statement \"$_[0]\"\n"; }
 sub reading_of { return $reading{ $_[0] }; }
 sub call_of { return "BEGIN;\n" . sql_of($_[0]) . ";\nSET CONSTRAINTS ALL IMMEDIATE"; }
 
-# Partitions of history that are made and dropped keep only their readers away.  The foreign
-# tables of clusters are locked together, and have one name.
+# The locks of a session. Partitions of history that are created and dropped only exclude their own
+# readers. The foreign tables of clusters are locked together and share one name.
 sub locks_of
 {
 	my ($client, $pid, $granted) = @_;

@@ -1,8 +1,7 @@
 # Servers for the tests of clock and worker.
 #
-# Time is the clock's: it is set by hand and stands still in between, so what
-# the worker does can be waited for and counted.  Nothing sleeps for a while
-# and hopes.
+# The tests set the clock by hand, and it stands still in between. So a test can wait for what the
+# worker does, and count it. No test sleeps for a fixed time and hopes.
 
 package WorkerNode;
 
@@ -18,12 +17,12 @@ use Time::HiRes qw(time sleep);
 our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids wait_until_gone
 	make_synchronous new_synchronous_standby promote_alone count_in_log live_through wait_until_up);
 
-# A worker sleeps a minute at most, so an earlier reaction comes from a signal.
+# A worker sleeps for at most a minute, so an earlier reaction comes from a signal.
 use constant AT_ONCE_S => 40;
 
-# new_node(NAME, CONFIGURATION...): a running server with the given lines in its configuration. The buffers that
-# init() gives to servers with replication do not hold the catalog that one session reads. The locks that init() gives
-# to ten connections are too few for DROP EXTENSION beside a worker.
+# new_node(NAME, CONFIGURATION...): start a server with the given lines in its configuration. A server with
+# replication gets few shared buffers from init(), fewer than the catalog that one session reads. It also gets locks
+# for ten connections, which are too few for DROP EXTENSION beside a worker.
 sub new_node
 {
 	my ($name, @configuration) = @_;
@@ -43,7 +42,7 @@ sub set_clock
 	return;
 }
 
-# start_at(NODE, DATABASE, AT): the extension, with the clock set before any
+# start_at(NODE, DATABASE, AT): create the extension and set the clock in one transaction, before a
 # worker can see it.
 sub start_at
 {
@@ -57,8 +56,8 @@ sub start_at
 # The charged-through mark as a query.
 sub mark { return '(SELECT max(at) FROM yquota_internal.charged_through)'; }
 
-# is_soon(NODE, DATABASE, CONDITION, NAME): the condition becomes true, sooner than a worker without a wake-up would
-# make it true.
+# is_soon(NODE, DATABASE, CONDITION, NAME): test that the condition becomes true, and sooner than a sleeping worker
+# would make it true by itself.
 sub is_soon
 {
 	my ($node, $database, $condition, $name) = @_;
@@ -79,8 +78,8 @@ sub worker_pid
 		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = '$database'");
 }
 
-# The server's processes but the postmaster, which go by themselves, some sooner,
-# some later, when that is killed; only then can the server start again.
+# Return the server's processes except the postmaster. When the postmaster is killed, they end by
+# themselves, some later than others. The server can start again only after that.
 sub server_pids
 {
 	my ($node) = @_;
@@ -101,7 +100,7 @@ sub wait_until_gone
 	return;
 }
 
-# make_synchronous(PRIMARY, STANDBY): from now on commits wait for the standby.
+# make_synchronous(PRIMARY, STANDBY): let commits wait for the standby from now on.
 sub make_synchronous
 {
 	my ($primary, $standby) = @_;
@@ -113,7 +112,7 @@ sub make_synchronous
 	return;
 }
 
-# new_synchronous_standby(PRIMARY, NAME): a running standby that commits wait for.
+# new_synchronous_standby(PRIMARY, NAME): start a standby that commits wait for.
 sub new_synchronous_standby
 {
 	my ($primary, $name) = @_;
@@ -126,7 +125,7 @@ sub new_synchronous_standby
 	return $standby;
 }
 
-# promote_alone(STANDBY): it is the primary, and waits for no standby.
+# promote_alone(STANDBY): make it the primary, whose commits wait for no standby.
 sub promote_alone
 {
 	my ($standby) = @_;
@@ -146,8 +145,8 @@ sub count_in_log
 	return scalar @found;
 }
 
-# live_through(NODE, DATABASE, STEPS, STEP): move the clock that many times,
-# each time after the worker has charged through the last; in one session.
+# live_through(NODE, DATABASE, STEPS, STEP): in one session, move the clock so many times by STEP.
+# Each move waits until the worker has charged up to the last one.
 sub live_through
 {
 	my ($node, $database, $steps, $step) = @_;
@@ -173,8 +172,8 @@ sub live_through
 	return;
 }
 
-# wait_until_up(NODE): until it answers again after a crash.  A psql that is refused
-# may end before it has read the query, of which poll_query_until() dies.
+# wait_until_up(NODE): wait until the server answers again after a crash. A psql that is refused may
+# end before it has read the query, and poll_query_until() would die of that.
 sub wait_until_up
 {
 	my ($node) = @_;

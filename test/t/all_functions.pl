@@ -1,15 +1,15 @@
 # The test calls everything that SQL can call with unexpected arguments. It finds every function, aggregate, operator,
-# cast and input function of both schemas in the catalog. Arguments are NULL, extreme, empty, huge and wrong-typed;
-# calls stand in FROM and in the select list. The owner, a stranger and a role with every grant that yquota knows call
-# the functions. A role calls a function without a privilege for it once: the server refuses the call before it sees
-# an argument.
+# cast and input function of both schemas in the catalog. Arguments are NULL, extreme, empty, huge and wrong-typed.
+# Calls stand in FROM and in the select list. The owner, a role without privileges, and a role with every grant that
+# yquota knows call the functions. A role calls a function without privilege for it only once, because the server
+# refuses the call before it reads an argument.
 #
 # Calls may fail, with an error that gives the reason. No call may crash the server, fail with an internal error
-# (SQLSTATE XX000), divide by zero or take longer than a statement may. The session continues. Every call is rolled
+# (SQLSTATE XX000), divide by zero or exceed the statement's time limit. The session continues. Every call is rolled
 # back.
 #
-# In "make soak" random combinations of arguments follow, by either role that may
-# call the functions; FUNCTIONS_SEED repeats those of one run.
+# "make soak" then calls functions with random combinations of arguments, as both roles that may call them.
+# FUNCTIONS_SEED repeats the combinations of one run.
 
 use strict;
 use warnings;
@@ -29,7 +29,7 @@ use constant {
 	RANDOM_CALLS_LEAST => 100_000,
 };
 
-# Functions that are not called, with the reason.
+# Functions that the test does not call, with the reason.
 my %not_called = ();
 
 my $node = PostgreSQL::Test::Cluster->new('all_functions');
@@ -53,7 +53,7 @@ $node->safe_psql('sample', q(
 
 my $schemas = SCHEMAS;
 
-# rows(QUERY): its rows, each a list of columns.
+# rows(QUERY): return the rows of a query, each as a list of columns.
 sub rows
 {
 	return rows_of($node, 'sample', @_);
@@ -62,7 +62,7 @@ sub rows
 learn_types($node, 'sample');
 my @functions = functions($node, 'sample');
 
-# Ordinary arguments, NULL, and all values, of every argument at once.
+# Calls in which all arguments are ordinary, all are NULL, and all take their other values together.
 sub calls_of_values_together
 {
 	my ($function) = @_;
@@ -73,7 +73,7 @@ sub calls_of_values_together
 	  map { my $n = $_; call($function, map { $_->[ $n % @$_ ] } @pools) } 1 .. $most - 1;
 }
 
-# Every argument on its own takes every value, the others being ordinary.
+# Calls in which one argument takes each value, and the other arguments are ordinary.
 sub calls_of_function
 {
 	my ($function) = @_;
@@ -99,8 +99,8 @@ sub calls_of_function
 	return @calls;
 }
 
-# An aggregate over its extremes: plain, distinct, filtered, of no rows, by
-# group and over moving frames.
+# Calls of an aggregate over extreme values: plain, distinct, filtered, of no rows, by group and
+# over moving frames.
 sub calls_of_aggregate
 {
 	my ($aggregate) = @_;
@@ -147,7 +147,7 @@ sub calls_of_operators
 		  FROM pg_operator WHERE oprnamespace IN $schemas));
 }
 
-# Casts in the catalog, and those by way of text, in both directions.
+# Casts in the catalog, and casts through text, in both directions.
 sub calls_of_types
 {
 	my @calls;
@@ -169,7 +169,7 @@ sub calls_of_types
 	return @calls;
 }
 
-# A caller cannot forge a state of type internal.
+# Calls that forge a state of type internal, which no caller can do.
 sub calls_with_forged_state
 {
 	return map {
@@ -183,8 +183,8 @@ sub calls_with_forged_state
 
 my (%sqlstates, $failed);
 
-# Run calls as a role in one session; returns those that went wrong, and leaves
-# in $failed how many failed for whatever reason.
+# Run calls as a role in one session. Return the calls that went wrong, and count in $failed the
+# calls that failed for any reason.
 sub run_calls
 {
 	my ($role, @calls) = @_;
@@ -215,7 +215,7 @@ sub run_calls
 
 			$failed++;
 			$sqlstates{$sqlstate}++;
-			# a function that exists to divide may report it
+			# a function whose purpose is a division may report a division by zero
 			next if $sqlstate eq '22012' && $number ne 'end' && $calls[$number] =~ /\bdivide_half_even\(/;
 			$wrong{$number} = "$sqlstate $message" if $sqlstate =~ /^(?:XX000|22012|57014|57P|08|P0004|25P)/ || $number eq 'end';
 		}
@@ -228,7 +228,7 @@ sub run_calls
 	return map { [ $_ =~ /^\d+$/ ? $calls[$_] : $_, $wrong{$_} ] } sort keys %wrong;
 }
 
-# called_well(ROLE, WHAT, CALLS...): a test of them all.
+# called_well(ROLE, WHAT, CALLS...): test that none of the calls goes wrong.
 sub called_well
 {
 	my ($role, $what, @calls) = @_;
@@ -251,7 +251,8 @@ my %groups = (
 my @forged = calls_with_forged_state();
 my $total = 0;
 
-# The effect of a single value on a function, and the behaviour of aggregates, operators and types, depend on no role.
+# Calls of functions run as every role. Calls with single values, and of aggregates, operators and types, run only as
+# the owner, because their results do not depend on the role.
 foreach my $role (qw(postgres stranger everything))
 {
 	my @names = $role eq 'postgres' ? ('functions', sort keys %groups) : 'functions';

@@ -1,31 +1,31 @@
 # The next container goes where Hadoop 3.4.1 gives it. The records are random clusters, queues, requests and
 # heartbeats, with the decisions of Hadoop's resource manager.
 #
-# Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's properties, labels, nodes, and steps.
-# Node nI is in rack /rackJ, J the remainder of I by 3, and node mI likewise by 10, unless the line names a rack. A
-# step has the operation and its decisions in their order: containers killed, allocated, reserved, unreserved, or
-# updated, with node, memory, cores and locality. It has the containers that ended, the applications that failed, and
-# the reservations after it (by node: application, memory, cores). Unless it is that of the last step, it has the
-# state after it. The state is the amounts that applications hold, have reserved and wait for, by label, and the free
-# amounts of nodes. A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the
-# other, each after all events of the last one. Requests went to its CapacityScheduler directly, and application
-# masters fetched their containers after each step. An application may have reservations for the same request on
-# several nodes. The recorder made the first of them by name come first, instead of by the order of a hash table. It
-# likewise ordered the killable containers of a node by their ids; a step "killable" has them. A step "refresh" has
-# the whole configuration that was then in force. Before a step "figures" the scheduler was made to compute anew
-# everything that it keeps from one heartbeat to the next. The step has the used and reserved amounts of queues. It
-# has the usage of users and their limits, while others wait and of all users. It has the headroom of applications,
-# the sum of the labels that they have asked for.
+# Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's properties, labels, nodes, and steps. If
+# the line names no rack, node nI is in rack I modulo 3, and node mI in rack I modulo 10. A step has the operation and
+# its decisions in order: containers killed, allocated, reserved, unreserved, or updated, with node, memory, cores and
+# locality. It has the containers that ended, the applications that failed, and the reservations after the step (by
+# node: application, memory, cores). It also has the state after the step; the last step may lack it. The state is the
+# amounts that applications hold, have reserved and wait for, by label, and the free amounts of nodes.
 #
-# The comparison leaves out the differences that docs/internals.md lists as intended. Two orders of Hadoop are
-# accidents of its Java objects, and yquota has neither. First, siblings get the order of a hash table when their
-# parent is refreshed: replay.refresh() configures that order, and the comparison goes on. Second, in fair order
-# Hadoop leaves an application in an older place until another container of it starts or ends. The function
-# replay.is_older_place() finds from the recorded decisions whether the first decision that differs follows from that.
+# A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1) did the steps one by one, each after all
+# events of the step before. Requests went directly to its CapacityScheduler, and application masters fetched their
+# containers after each step. An application may have reservations for the same request on several nodes. Among these,
+# the recorder let the first node by name come first, instead of the first in a hash table. It ordered the killable
+# containers of a node by id; a step "killable" lists them. A step "refresh" has the whole configuration that was then
+# in force. Before a step "figures" the scheduler recomputed everything that it keeps between heartbeats. That step
+# has the used and reserved amounts of queues, and the usage of users. It has the users' limits, among waiting users
+# and among all users, and the headroom of applications over all labels that they have requested.
+#
+# The comparison leaves out the differences that docs/internals.md lists as intended. Two of Hadoop's orders are
+# accidents of its Java objects, and yquota has neither. First, a refresh of a parent puts its children in the order
+# of a hash table. The function replay.refresh() configures that order, and the comparison continues. Second, in fair
+# order Hadoop leaves an application in an outdated place until another container of it starts or ends. The function
+# replay.is_older_place() finds from the recorded decisions whether the first differing decision follows from that.
 # Hadoop also limits application masters by the amounts that other queues left when a leaf was last visited. In
-# contrast, yquota uses the amounts that they leave now. The function replay.is_older_limit() finds whether an
-# application waits or not for this reason alone. The remaining decisions of such a workload cannot be compared; the
-# test names these workloads and the steps from which they differ.
+# contrast, yquota uses the amounts that they leave now. The function replay.is_older_limit() finds whether only that
+# decides whether an application waits. The remaining decisions of such a workload cannot be compared. The test names
+# these workloads and the steps from which they differ.
 
 use strict;
 use warnings;
@@ -85,7 +85,8 @@ cmp_ok($figures, '>', 100, 'figures of limits');
 note("$steps steps, $decisions decisions, $reserved reserved, $figures figures");
 note(scalar(@partings) . ' of ' . scalar(@scenarios) . " workloads part from Hadoop by older places or limits, $uncompared steps are not compared; $refreshes refreshes with Hadoop's order of siblings");
 
-# Results that Hadoop has not decided so. A missing figure is one that Hadoop does not have.
+# Falsified results, which the comparison must find. A figure without a value is one that Hadoop
+# does not have.
 my @falsified = falsify([ map { decode_json($_) } @scenarios ], figure => sub { $_[0] =~ m{^steps/\d+/(?:decided|reserved|state|figures|errors)\b} && $_[0] !~ m{/figures$} },
 	maps => qr{^steps/\d+/(?:reserved|figures)$}, name => 'queue root.added <>');
 is(unnoticed(\@falsified, map { (split /\|/, $_, 6)[5] } play(map { encode_json($_->[1]) } @falsified)), '', 'every falsified decision and figure is found');

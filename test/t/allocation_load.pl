@@ -1,11 +1,11 @@
-# Many clients report nodes, the same ones too, while others ask for containers, give them back and send the ends of
-# containers. Meanwhile counters are compacted and clients are killed.
+# Many clients report nodes, also the same nodes at the same time. Others request containers, release them and send
+# the ends of containers. In the meantime counters are compacted, and clients are killed.
 #
-# At no moment has a node, a queue or a user more than its limit. In the end each decided container started once. No
-# requested container is lost or given twice, containers that no client was told of can still be fetched, and the
-# books are proven.
+# At no instant may a node, a queue or a user have more than its limit. In the end each decided container has
+# started once. No requested container is lost or given twice. Containers that no client was told of can still be
+# fetched, and verify() finds no fault.
 #
-# ALLOCATION_SEED repeats the calls of clients, though not when.
+# ALLOCATION_SEED repeats the calls of clients, but not their timing.
 
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ my $database = 'cluster';
 my $load = SchedulerLoad->new($node, $database);
 my $kills = 0;
 
-# It dies in the middle of a statement; its server process ends the statement.
+# Kill a client in the middle of a statement, which its server process still finishes.
 sub kill_client
 {
 	my ($slot) = @_;
@@ -61,7 +61,7 @@ my @beyond;
 for (; soak_goes_on($rounds, 8, 400); $rounds++)
 {
 	$load->work(STATEMENTS_A_ROUND, sub { my ($slot, $left) = @_; kill_client($slot) if $left % 80 == 40; return 1; });
-	# they work on while this is asked
+	# clients continue to work while the limits are checked
 	$load->send($_) foreach @{ $load->{slots} };
 	push @beyond, $load->exceeded;
 	$load->drain;
@@ -76,7 +76,7 @@ is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'the books 
 cmp_ok($load->{containers}, '>', 20 * $rounds, 'containers started');
 $load->close_clients;
 
-# A cycle that is not over, and events of the same queues, nodes and applications.
+# A cycle stays open, while events of the same queues, nodes and applications arrive.
 $node->safe_psql($database, "SELECT yquota.request_containers('$load->{applications}[0]', '[memory-mb=1024,vcores=1]', 5, priority => 1000000)");
 $node->safe_psql($database, 'SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container ORDER BY container_id OFFSET 8))');
 my $cycle = Client->new($node, $database);

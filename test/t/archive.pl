@@ -1,5 +1,5 @@
-# History that is sealed and archived: while others insert, across a crash, on
-# a standby that is promoted, through dumps, and by the worker.
+# History is sealed and archived: while other sessions insert, across a crash, on a standby that is
+# promoted, through dumps, and by the worker.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ my $primary = new_node('primary', 'autovacuum = off');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 my $minimal = PostgreSQL::Test::Cluster->new('minimal');
 
-# Everything that is told of the books, and that they are right.
+# Return all reports about the books, after a test that verify() finds no fault.
 sub told
 {
 	my ($node, $database) = @_;
@@ -39,7 +39,7 @@ sub is_right
 	return;
 }
 
-# The function start(NODE, NAME, COUNT) starts containers whose rows have a queue so long that it is stored out of
+# The function start(NODE, NAME, COUNT) starts containers whose queue name is so long that it is stored out of
 # line. The function finish(NODE, NAME, CONDITION) ends the containers whose number meets a condition.
 sub start
 {
@@ -80,13 +80,13 @@ sub archive
 		SQL
 }
 
-# Pages of the filter of sealed history, and whether it answers for all of it.
+# The pages of the filter of sealed history, and whether the filter is complete.
 my $filter_state = <<~'SQL';
 	SELECT pg_relation_size('yquota_internal.charge_filter') / current_setting('block_size')::integer, yquota_internal.is_bloom_filter_complete()
 	SQL
 
 #
-# Archive while other sessions insert. No statement fails, no event is lost.
+# Archive while other sessions insert. No statement may fail, and no event may be lost.
 #
 start_at($primary, 'postgres', '2026-03-02 10:00+00');
 $primary->safe_psql('postgres', <<~'SQL');
@@ -111,7 +111,7 @@ my ($out, $error) = ('', '');
 my $clients = IPC::Run::start(
 	[ 'pgbench', '-n', '-c', '4', '-R', '250', '-t', '250', '-f', $life, $primary->connstr('postgres') ],
 	'>', \$out, '2>', \$error);
-# A transaction that began before, and inserts after
+# This transaction begins before the seal, and inserts after it
 my $earlier = $primary->background_psql('postgres');
 
 $earlier->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM yquota.project');
@@ -133,7 +133,7 @@ is( $primary->safe_psql('postgres', 'SELECT count(*), sum(amount), count(DISTINC
 	'1001|1001|1001', 'nothing is lost, nothing is there twice');
 is_right($primary, 'sealed while clients insert');
 
-# Archiving does not wait long for a session that uses the history, and then changes nothing.
+# Sealing waits only briefly for a session that uses the history, and then changes nothing.
 my $reader = $primary->background_psql('postgres');
 
 $reader->query('BEGIN; SELECT count(*) FROM yquota.charge');
@@ -143,7 +143,7 @@ like($refusal, qr/could not lock the history because other transactions use it/,
 $reader->quit;
 is_right($primary, 'a seal that gave up');
 
-# An event of a container that is just leaving
+# An event arrives while its container is being archived
 $primary->safe_psql('postgres', <<~'SQL');
 	SELECT yquota.seal_history();
 	CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql
@@ -172,7 +172,7 @@ is(archive($primary), "6|1000\n6|2999", 'all but that one leave');
 is_right($primary, 'archived');
 
 #
-# A standby shows the rows of the primary, and is promoted.
+# A standby shows the rows of the primary, and is then promoted.
 #
 $primary->backup('backup');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
@@ -194,7 +194,7 @@ my $sealed = told($primary);
 
 $primary->wait_for_catchup($standby);
 is(told($standby), $sealed, 'sealed on the standby, too');
-# 17 of a, 15 of b, and the one that had stayed
+# archived are 17 containers of a, 15 of b, and the container that had stayed
 is(archive($primary), "2|33\n2|68", 'archived');
 my $archived = told($primary);
 
@@ -209,7 +209,7 @@ finish($primary, 'c', '> 8');
 my $before_end = told($primary);
 
 #
-# A crash, just after a seal and in the middle of one.
+# The server crashes just after a seal, and in the middle of another one.
 #
 my $undecided = $primary->background_psql('postgres');
 
@@ -220,7 +220,7 @@ $primary->start;
 is(told($primary), $before_end, 'a crash in the middle of a seal leaves nothing of it');
 $primary->safe_psql('postgres', 'SELECT yquota.seal_history()');
 my $after_seal = told($primary);
-# fill the filter again that archiving and sealing have emptied
+# archiving and sealing have emptied the filter, so fill it again
 is($primary->safe_psql('postgres', $filter_state), '0|f', 'the filter of sealed history is empty');
 $primary->safe_psql('postgres', 'SELECT yquota_internal.fill_bloom_filter()');
 is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is filled');
@@ -249,7 +249,8 @@ is_right($standby, 'promoted');
 $standby->stop;
 
 #
-# Dumps.  Children are no members of the extension and come with their rows.
+# Dumps. The segment tables are not members of the extension, so a dump includes them with their
+# rows.
 #
 my $scratch = PostgreSQL::Test::Utils::tempdir;
 
@@ -286,7 +287,7 @@ foreach my $database (qw(plain custom))
 $primary->stop;
 
 #
-# The worker seals when it is time, and waits for no session.
+# The worker seals when it is due, and waits for no session.
 #
 my $worked = new_node('worked');
 
@@ -307,7 +308,7 @@ is_soon($worked, 'postgres', "(SELECT postponed = '{}' FROM yquota.worker_status
 $worked->stop;
 
 #
-# With wal_level = minimal, files that are new in a transaction need no WAL.
+# With wal_level = minimal, relation files that a transaction creates need no WAL.
 #
 $minimal->init;
 $minimal->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");

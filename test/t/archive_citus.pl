@@ -1,6 +1,7 @@
-# History that is archived into tables that Citus distributes or that are columnar:
-# one coordinator and two workers.  The commands of docs/scale-out.md run; whatever is
-# killed when, each row ends in the ledger once; what would be read wrongly is refused.
+# History is archived into tables that Citus distributes, and into columnar tables, with one
+# coordinator and two workers. The commands of docs/scale-out.md run. Whatever process is killed at
+# whatever time, each row ends up in the ledger once. A setup that would give wrong results is
+# refused.
 
 use strict;
 use warnings;
@@ -23,7 +24,7 @@ my $is_there = $probe->safe_psql('postgres', q(SELECT count(*) FROM pg_available
 $probe->stop;
 plan skip_all => 'Citus is not there: "make citus" brings it' unless $is_there;
 
-# citus_node(NAME): a server with Citus, and without the yquota of copied clusters
+# citus_node(NAME): start a server with Citus, without the yquota that new clusters copy
 sub citus_node
 {
 	my ($name) = @_;
@@ -54,7 +55,7 @@ my %address = (
 	"'coordinator.example', 5432" => "'127.0.0.1', " . $books->port,
 	map { ("'worker$_.example', 5432" => "'127.0.0.1', " . $workers[ $_ - 1 ]->port) } 1 .. 2);
 
-# The blocks of the page, with the addresses of these servers
+# Return the blocks of a section of the page, with the addresses of these servers
 sub blocks_of
 {
 	my ($heading) = @_;
@@ -70,7 +71,7 @@ sub told
 	return { map { $_ => told_by_role($books, 'postgres', $_) } qw(archive_admin archive_member) };
 }
 
-# Prepared transactions that were left are decided, and all rows are where they belong.
+# Decide the prepared transactions that are left, and test that all rows are where they belong.
 sub is_right
 {
 	my ($name) = @_;
@@ -94,7 +95,7 @@ sub prepared
 
 my $generation = 'd';
 
-# Thirty containers more, sealed
+# Run and seal thirty more containers
 sub next_segment
 {
 	my $clock = $books->safe_psql('postgres', q(SELECT yquota.clock() + interval '3 hours'));
@@ -105,7 +106,7 @@ sub next_segment
 }
 
 #
-# The page's commands, and the reports before and after
+# The commands of the page run, with the reports before and after
 #
 my ($cluster, $first, $name, @ask) = blocks_of('3. One ledger of Citus') or die "the page has no commands\n";
 
@@ -125,7 +126,7 @@ is_told($books, 'postgres', $told, 'distributed');
 is_right('distributed');
 cmp_ok($books->safe_psql('postgres', $_) =~ tr/\n//, '>', 2, 'all clusters are asked at once') foreach @ask;
 
-# the log goes into columns
+# the log is archived into a columnar table
 $books->safe_psql('postgres', <<~'SQL');
 	CREATE EXTENSION IF NOT EXISTS citus_columnar;
 	CREATE TABLE log (LIKE yquota.container_event) USING columnar;
@@ -133,7 +134,7 @@ $books->safe_psql('postgres', <<~'SQL');
 is(archive_until_done($books, 'postgres', 'log'), 'archived', 'the log is archived into columns');
 is($books->safe_psql('postgres', 'SELECT count(*), count(DISTINCT event_id) FROM log'), "$events|$events", 'each event once');
 
-# Setup on a single machine: partitions, which become columnar
+# The setup on a single machine: partitions, which become columnar
 my @one_machine = blocks_of('1. One machine');
 
 $books->safe_psql('postgres', $_) foreach @one_machine;
@@ -143,7 +144,7 @@ is(archive_until_done($books, 'postgres', 'archive.charge'), 'archived', 'archiv
 is($books->safe_psql('postgres', q(SELECT count(*), am.amname FROM archive.charge_2026_03, pg_class AS c JOIN pg_am AS am ON am.oid = c.relam
 		WHERE c.oid = 'archive.charge_2026_03'::regclass GROUP BY 2)), '29|columnar', 'the rows are in the partitions');
 is_told($books, 'postgres', $told, 'columnar');
-# the rows are to be in the ledger with the others, for the following tests
+# the following tests need these rows in the ledger
 $books->safe_psql('postgres', <<~'SQL');
 	INSERT INTO public.ledger SELECT container_id, project, application_id, username, queue, node, execution_type::text, allocation::text, started_at, "from", "to",
 		booked_at, number, corrects, settled_by::text, exit_status, padding, dominant, amount, given_back, waiting_factor, 'north', 2
@@ -160,18 +161,18 @@ my ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archiv
 
 like($refusal, qr/distributed table "public.plain" has no columns "cluster" of type text and "stretch" of type integer.*HINT:  ALTER TABLE public.plain ADD COLUMN/s,
 	'without the two columns it is refused');
-# rows of the next segment that this database has not written
+# the ledger has rows of the next segment that this database did not write
 $books->safe_psql('postgres', q(INSERT INTO public.ledger (container_id, project, amount, cluster, stretch) VALUES ('theirs', 'lab', 1, 'north', 3)));
 ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('public.ledger', 'infinity')));
 like($refusal, qr/table "public.ledger" has other rows of segment 3 of cluster "north"/, 'a call does not add to the rows of another cluster of this name');
 $books->safe_psql('postgres', q(DELETE FROM public.ledger WHERE container_id = 'theirs'));
 
-# Citus does not commit in two phases when the transaction has read the table.
+# Citus does not commit in two phases if the transaction has read the table.
 ($code, $ignored, $refusal) = $books->psql('postgres', q(BEGIN; SELECT count(*) FROM public.ledger; SELECT yquota.archive('public.ledger', 'infinity'); COMMIT));
 like($refusal, qr/cannot archive into a distributed table after other work with distributed tables/, 'a call does not archive after the ledger was read');
 
 #
-# Another cluster, in the database of a worker
+# Another cluster archives from the database of a worker
 #
 my $south = $workers[0];
 
@@ -189,7 +190,7 @@ is($books->safe_psql('postgres', q(SELECT cluster, count(*) FROM public.ledger W
 	'where containers of the same name are two');
 is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('public.ledger'))), '600', 'a cluster sees its own containers');
 
-# A third one, on a server that knows nothing of Citus, has a foreign table.
+# A third cluster, on a server without Citus, archives through a foreign table.
 my $west = new_node('west', 'autovacuum = off');
 
 $west->safe_psql('postgres', <<~"SQL");
@@ -212,7 +213,7 @@ is($west->safe_psql('postgres', q(SELECT count(*), sum(archive.charged), bool_an
 	JOIN yquota.opening_balance AS opening USING (project))), '9|5400|t', 'each row once');
 is($west->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'the books of the cluster prove themselves');
 
-# Reports over the three, on the coordinator and through the foreign table
+# Reports about all three clusters, on the coordinator and through the foreign table
 $books->safe_psql('postgres', "SELECT yquota.federate_cluster('$_', ledger => 'public.ledger')") foreach qw(north south west);
 $west->safe_psql('postgres', "SELECT yquota.federate_cluster('$_', ledger => 'archive.ledger')") foreach qw(north south west);
 foreach my $by ('cluster', 'project', 'cluster,project', 'project,queue', 'username')
@@ -234,7 +235,8 @@ like($books->safe_psql('postgres', 'SELECT cluster, charged_through FROM yquota.
 $west->stop;
 
 #
-# Killed while the rows are written, between the workers' promises, and after them
+# The backend is killed while rows are written, between the workers' prepared commits, and after
+# them
 #
 my $call = q(SELECT status FROM yquota.archive('public.ledger', 'infinity'););
 
@@ -253,7 +255,7 @@ sub archivist
 	return $session;
 }
 
-# a stopped worker leaves only the other one with a prepared commit
+# the second worker is stopped, so only the other worker has a prepared commit
 my $session = archivist();
 $session->query("BEGIN; $call");
 my @still = split /\n/, $workers[1]->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND state LIKE 'idle in%'));
@@ -267,7 +269,7 @@ cmp_ok(scalar(@still), '>', 0, 'a worker stood still');
 is_right('killed between two promises');
 is($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '0', 'nothing of it is in the ledger');
 
-# this server has committed, and waits before it says so to the workers
+# the coordinator has committed, and waits before it tells the workers
 $session = archivist();
 $session->query(q(SET synchronous_commit = on));
 $books->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
@@ -285,7 +287,7 @@ $books->reload;
 is_right('killed between its commit and the workers\'');
 cmp_ok($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '>', 0, 'all of it is in the ledger');
 
-# at any time: the backend, and the whole of a worker
+# the backend is killed at random times, and so is a whole worker
 for (my $round = 1; soak_goes_on($round - 1, 10, 10); $round++)
 {
 	next_segment();
@@ -313,7 +315,7 @@ is($books->safe_psql('postgres', q(SELECT count(*) FROM (SELECT project, contain
 	'0', 'no row is there twice');
 
 #
-# Tables of yquota's own that Citus has taken over: nothing is read or written wrongly.
+# Citus has converted yquota's own tables. No statement may read or write them wrongly.
 #
 foreach my $node ($books, @workers)
 {

@@ -1,6 +1,6 @@
 # History is archived into a table of another server, to which postgres_fdw writes without two-phase commit. Processes
-# are killed at any time: each row ends there once, and all reports of the past stay the same. For the same reports,
-# history is also archived into a table of the same database, in partitions.
+# are killed at random times. Each row ends up there once, and all reports about the past stay the same. The same
+# reports are also tested with a partitioned archive table of the same database.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use Time::HiRes qw(sleep);
 use WorkerNode;
 
 my $books = new_node('books', 'restart_after_crash = on', 'autovacuum = off', 'log_statement = none');
-# a statement of a client that is gone ends, also while it waits
+# the server ends the statement of a client that is gone, even while the statement waits
 my $ledger = new_node('ledger', 'autovacuum = off', 'log_statement = none', "client_connection_check_interval = '100ms'");
 
 if ($books->psql('postgres', 'CREATE EXTENSION postgres_fdw') != 0)
@@ -28,7 +28,7 @@ $ledger->safe_psql('postgres', 'CREATE TABLE charge (' . ledger_columns() . ', P
 $ledger->safe_psql('postgres', 'CREATE TABLE container_event (' . log_columns() . ', PRIMARY KEY (cluster, event_id))');
 $ledger->safe_psql('postgres', 'CREATE TABLE other (only_column integer)');
 
-# make_books(DATABASE): books with two sealed segments and the ledger's tables.
+# make_books(DATABASE): create books with two sealed segments and the tables of the ledger.
 sub make_books
 {
 	my ($database) = @_;
@@ -63,7 +63,7 @@ sub written
 	return $books->safe_psql($database, 'SELECT string_agg(DISTINCT history, $$ $$) FROM yquota.written_history');
 }
 
-# The backend that is at work in a database
+# Return the backend that is at work in a database
 sub active_backend
 {
 	my ($database) = @_;
@@ -74,7 +74,7 @@ sub active_backend
 		SQL
 }
 
-# In one backend, which is killed when a condition of the ledger's server is met
+# Run a command in one backend, and kill the backend when the ledger's server meets a condition
 sub kill_when
 {
 	my ($database, $command, $condition) = @_;
@@ -91,8 +91,7 @@ sub kill_when
 }
 
 #
-# Everything that is told is the same before, in between and after; also when the
-# rows stay in this database.
+# Reports are the same before, during and after archiving, also when the rows stay in this database.
 #
 foreach my $place (qw(foreign partitioned))
 {
@@ -121,7 +120,7 @@ foreach my $place (qw(foreign partitioned))
 		"$place: the log as well");
 	is_told($books, $database, $told, "$place: without the log");
 	unlike(totals($books, $database, 'shared.charge'), qr/\|(f?)$/m, "$place: the archive is what the books say");
-	# and another time, when the earlier attempt is over
+	# archive a second time, after the earlier rows have left
 	more_history($books, $database, 'c', '2026-03-03 15:00+00');
 	$books->safe_psql($database, <<~'SQL');
 		INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'b30');
@@ -136,14 +135,14 @@ foreach my $place (qw(foreign partitioned))
 }
 
 #
-# Killed while it writes, after the other server has committed and this one has
-# not, and while it compares.  The views of members are tested above.
+# The backend is killed while it writes, while it compares, and after only the other server has
+# committed. The views of members are tested above.
 #
 make_books('killed');
 my $told = told('killed', 'archive_admin');
 my $holder = $ledger->background_psql('postgres');
 
-# rows wait at the other server
+# rows wait on the other server
 $ledger->safe_psql('postgres', <<~'SQL');
 	CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql
 		AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;
@@ -160,8 +159,8 @@ is($ledger->safe_psql('postgres', q(SELECT count(*) FROM charge WHERE cluster = 
 is(written('killed'), '', 'nothing is said to be archived');
 is_told($books, 'killed', $told, 'killed while it writes');
 
-# The server of "other" is the last to commit, or the first: try both.  Where their
-# connections share a bucket of a hash table, the one made first commits first.
+# The server of "other" commits last or first, so try both. If their connections share a bucket of a
+# hash table, the older connection commits first.
 $ledger->safe_psql('postgres', 'DROP TRIGGER wait_here ON charge');
 foreach my $last (qw(other ledger))
 {
@@ -182,7 +181,7 @@ is(written('killed'), '', 'nothing is known of the rows');
 is_told($books, 'killed', $told, 'killed between two commits');
 is($books->safe_psql('killed', $call), 'written', 'the rows are written anew');
 
-# it waits for the table
+# the backend waits for the table
 $holder->query('BEGIN; LOCK TABLE charge IN ACCESS EXCLUSIVE MODE');
 kill_when('killed', $call, q(SELECT count(*) > 0 FROM pg_locks WHERE relation = 'charge'::regclass AND NOT granted));
 $holder->query('COMMIT');
@@ -190,7 +189,7 @@ is(written('killed'), 'ledger', 'killed while it compares: still written');
 is_told($books, 'killed', $told, 'killed while it compares');
 
 #
-# The other server goes, and loses its rows
+# The other server goes down, and loses its rows
 #
 $ledger->stop('immediate');
 my ($code, $ignored, $refusal) = $books->psql('killed', $call);
@@ -201,7 +200,7 @@ $ledger->start;
 $ledger->safe_psql('postgres', q(DELETE FROM charge WHERE cluster = 'killed' AND container_id < 'b'));
 is($books->safe_psql('killed', $call), 'written', 'lost rows are written anew');
 
-# Two at once: one after the other
+# Two sessions archive at once: one waits for the other
 $holder = $ledger->background_psql('postgres');
 $holder->query('BEGIN; LOCK TABLE charge IN ACCESS EXCLUSIVE MODE');
 my @sessions = map { $books->background_psql('killed', on_error_stop => 0) } 1 .. 2;
@@ -217,7 +216,7 @@ is_told($books, 'killed', $told, 'archived at last');
 unlike(totals($books, 'killed', 'shared.charge'), qr/\|(f?)$/m, 'each row is there once');
 
 #
-# Killed at any time
+# The backend is killed at random times
 #
 make_books('any_time');
 $told = told('any_time', 'archive_admin');

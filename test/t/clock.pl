@@ -1,4 +1,4 @@
-# The clock: set in one session, seen in all; months of a worker's life.
+# The clock is set in one session and seen in all. The worker runs through months.
 
 use strict;
 use warnings;
@@ -14,14 +14,14 @@ is( $node->safe_psql('postgres',
 		'SELECT abs(extract(epoch FROM yquota.clock() - clock_timestamp())) < 1, yquota.statement_clock() = statement_timestamp()'),
 	't|t', 'it is the system\'s clock until it is set');
 
-# Another session that has read the clock already notices when it is set.
+# Another session that has already read the clock notices the change.
 my $other = $node->background_psql('postgres');
 $other->query_safe('SELECT yquota.clock()');
 $node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-01 00:00 UTC')");
 like($other->query_safe("SELECT yquota.clock() = '2030-01-01 00:00 UTC'"),
 	qr/t/, 'another session sees it set');
 
-# A setting that is not committed, or is rolled back, stays with the session.
+# A clock that is set in an open transaction, or rolled back, is seen only in its own session.
 $other->query_safe("BEGIN; SELECT yquota.set_clock('2031-01-01 00:00 UTC')");
 like($other->query_safe("SELECT yquota.clock() = '2031-01-01 00:00 UTC'"),
 	qr/t/, 'the session itself sees it before it commits');
@@ -70,8 +70,7 @@ is( $node->safe_psql('postgres', 'SELECT yquota.clock() IS NOT NULL AND yquota.s
 		connstr => $node->connstr('postgres') . ' user=member'),
 	't', 'everybody may read it');
 
-# Half a year, one day at a time: each day is computed once, however many
-# intervals it has.
+# Half a year, one day at a time: each day is charged once, however many compute intervals it has.
 $node->safe_psql('postgres', 'CREATE DATABASE months TEMPLATE template0');
 start_at($node, 'months', '2030-01-01 00:00 UTC');
 is_soon($node, 'months', mark() . " = '2030-01-01 00:00 UTC'", 'the first day is computed');
@@ -84,7 +83,7 @@ is_soon($node, 'months',
 	"(SELECT last_price_at = '2030-06-30 00:00 UTC' AND last_compute_at = last_price_at AND last_compact_at = last_price_at AND failures = 0 FROM yquota.worker_status WHERE database = 'months')",
 	'prices, mark and counters are at the last one');
 
-# A clock that goes back does not stop the worker until it comes round again.
+# When the clock goes back, the worker does not stop until the clock reaches the old time again.
 set_clock($node, 'months', '2030-03-01 00:00 UTC');
 is_soon($node, 'months', "(SELECT last_compute_at = '2030-03-01 00:00 UTC' FROM yquota.worker_status WHERE database = 'months')",
 	'the worker goes on after the clock went back');

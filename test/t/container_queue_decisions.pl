@@ -1,19 +1,19 @@
-# Containers start, wait, are paused and are killed at a node as in Hadoop 3.4.1. The test compares random containers
-# that arrive, end, and are promoted and demoted with the decisions of its node manager.
+# Containers start, wait, are paused and are killed at a node as in Hadoop 3.4.1. Random containers arrive, end, and
+# are promoted and demoted. The test compares the decisions with those of Hadoop's node manager.
 #
 # Each line of test/scheduler/container_queue.jsonl is a node (node: memory and cores), its settings (vmem_ratio,
 # vmem_check, max_queue_length, queue_policy, use_pause) and steps. Step arrive brings a container (c: the container's
-# number, type G or O, res: memory and cores). Step done ends a container, whether it runs or waits. In steps
-# done_all_killed and paused_all the agent has ended, or paused, all containers as told. Step limit sets the number of
-# containers that may wait (n). The other steps are promote and demote. A step has the events that the containers were
-# told (events) and the running usage (utilization: memory, virtual memory, cores). It also has the numbers of waiting
-# and running containers. The ContainerScheduler of hadoop-yarn-server-nodemanager 3.4.1 decided them (test/oracle,
-# area container-queue).
+# number, type G or O, res: memory and cores). Step done ends a container, whether it runs or waits. In step
+# done_all_killed the agent has ended all containers that it was told to kill. In step paused_all it has paused those
+# that it was told to pause. Step limit sets the number of containers that may wait (n). The other steps are promote
+# and demote. A step has the orders that containers got (events) and the running usage (utilization: memory, virtual
+# memory, cores). It also has the numbers of waiting and running containers. The ContainerScheduler of
+# hadoop-yarn-server-nodemanager 3.4.1 decided them (test/oracle, area container-queue).
 #
-# Each is played through SQL: events of containers, enqueue_container(), container_ended(),
-# container_paused(), shed_containers() and advance_node_queue().
+# Each line is played through SQL: events of containers, enqueue_container(), container_ended(), container_paused(),
+# shed_containers() and advance_node_queue().
 #
-# YQUOTA_CONTAINER_QUEUES names a file with more such lines, which are played as well.
+# YQUOTA_CONTAINER_QUEUES may name a file with further lines, which are played, too.
 
 use strict;
 use warnings;
@@ -36,7 +36,7 @@ push @records, records($ENV{YQUOTA_CONTAINER_QUEUES}) if $ENV{YQUOTA_CONTAINER_Q
 
 sub records { return grep { !/^#/ } split /\n/, slurp_file($_[0]); }
 
-# Steps and events that were compared, and the first difference.
+# Return the numbers of steps and events that were compared, and the first difference.
 sub play
 {
 	return map { [split /\|/, $_, 3] } split /\n/, $node->safe_psql('postgres',

@@ -1,8 +1,8 @@
 # Many clients send events of the same containers in any order. No statements deadlock, and at no isolation level does
 # a statement fail because of the counters (docs/design.md 1.5).
 #
-# Every statement takes events of a script in random order. A transaction is one statement, because a client that
-# sends several takes containers in an order of its own.
+# Every statement takes events of a script in random order. A transaction is one statement, because only a single
+# statement takes its containers in a fixed order.
 
 use strict;
 use warnings;
@@ -21,8 +21,8 @@ use constant CLIENTS => 8;
 my $node = new_node('contention', 'max_connections = 40', 'deadlock_timeout = 50ms', 'fsync = off');
 my %total = (statements => 0, deadlocks => 0, conflicts => 0, retries => 0);
 
-# run_clients(LEVEL, TRIES, TRANSACTIONS, NAME => SCRIPT...): pgbench with a file
-# per script; returns the count.
+# run_clients(LEVEL, TRIES, TRANSACTIONS, NAME => SCRIPT...): run pgbench with a file for each
+# script, and return the count.
 sub run_clients
 {
 	my ($level, $tries, $transactions, %scripts) = @_;
@@ -72,8 +72,8 @@ $node->safe_psql('books', <<~SQL);
 	CREATE SEQUENCE own;
 	SQL
 
-# Clients share the containers. Statements take up to 40 of 180 events and stay open for a moment so that others run
-# in between
+# Clients share the containers. Each statement takes up to 40 of 180 events and stays open for a moment, so that
+# other statements run in between
 for (my $round = 0; soak_goes_on($round, 3, 15, 80); $round++)
 {
 	my $level = ('read committed', 'repeatable read', 'serializable')[ $round % 3 ];
@@ -92,7 +92,7 @@ for (my $round = 0; soak_goes_on($round, 3, 15, 80); $round++)
 	note("round $round: $level, $events events, $count->{done} statements");
 }
 
-# Clients use one project and containers of their own, while others read the counters
+# Clients use one project, each with its own containers, while other clients read the counters
 for (my $round = 0; soak_goes_on($round, 1, 5, 90); $round++)
 {
 	my $count = run_clients('serializable', 1, 40,
@@ -104,8 +104,8 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 90); $round++)
 		"SERIALIZABLE: who writes events of one project does not fail because of those who read its balance, nor do they");
 }
 
-# A client that reads a balance and then sends an event has read rows that others change. That conflict is real, and
-# it goes away when the transaction is repeated
+# A client that reads a balance and then sends an event has read rows that other clients change. That is a true
+# serialization conflict, and the repeated transaction succeeds
 for (my $round = 0; soak_goes_on($round, 1, 5); $round++)
 {
 	my $count = run_clients('serializable', 1000, 10,
@@ -119,8 +119,8 @@ my $own = $node->safe_psql('books', "SELECT count(*), sum(cost) = count(*) * max
 is($own, $node->safe_psql('books', "SELECT count(*), true FROM yquota.container WHERE container_id LIKE 'own-%'"), 'each START was charged once');
 is_proven($node, 'books', 'in the end');
 
-# A snapshot shows the balance of one moment, whatever is charged and compacted
-# meanwhile, by whichever way it is asked for.
+# A snapshot shows the same balance in all views and functions, whatever is charged and compacted in
+# the meantime.
 foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 {
 	my $reader = $node->background_psql('books');

@@ -1,12 +1,12 @@
-# The server is killed under load, again and again. The kill hits its postmaster, a backend inside of a statement, or
-# a worker in the middle of anything. Each time the server recovers from its WAL. Eight clients and two workers run
-# then, in a database that lives by the system's clock and in one whose clock is moved.
+# The server is killed under load, again and again. The kill hits its postmaster, a backend during a statement, or a
+# worker at a random time. Each time the server recovers from its WAL. Eight clients and two workers run, in a
+# database that uses the system's clock and in one whose clock the test moves.
 #
-# After each recovery every acknowledged statement is there, statements are whole or absent, and the books prove
-# themselves. Then the statements of unknown outcome are sent again. Every container and every project owes the amount
-# of the driver's own arithmetic, to the last digit (Books.pm), and every event is counted once.
+# After each recovery every acknowledged statement is there, each statement is whole or absent, and verify() finds no
+# fault. Then the statements of unknown outcome are sent again. Every container and every project owes the amount that
+# the driver computes itself, to the last digit (Books.pm), and every event is counted once.
 #
-# CRASH_SEED repeats the order of kills and the load, though not their timing.
+# CRASH_SEED repeats the order of kills and the load, but not their timing.
 
 use strict;
 use warnings;
@@ -42,7 +42,7 @@ my $node = new_node(
 	'log_statement = none');
 my @drivers;
 
-# New databases with their drivers.
+# Create new databases and their drivers.
 sub begin
 {
 	my $journal = $node->basedir . '/journal_' . ++$generation;
@@ -61,7 +61,7 @@ sub end
 	return;
 }
 
-# kill_one(KIND): returns whether there was something to kill.
+# kill_one(KIND): kill a process of that kind, and return whether there was one.
 sub kill_one
 {
 	my ($kind) = @_;

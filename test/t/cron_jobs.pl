@@ -1,4 +1,5 @@
-# Scheduled jobs: pg_cron runs them where it is asked to, the worker everywhere else, never both.
+# Scheduled jobs: pg_cron runs them where it is set up, the worker runs them elsewhere, and never
+# both.
 
 use strict;
 use warnings;
@@ -8,8 +9,8 @@ use Test::More;
 use WorkerNode;
 
 my $node = new_node('cron', q(shared_preload_libraries = 'yquota'));
-# All of them. The worker leaves that for leases alone where no cluster is federated, and that for forecasts where no
-# threshold needs one.
+# All jobs. The worker skips the job for leases where no cluster is federated, and the job for forecasts where no
+# threshold needs it.
 my @jobs = ('yquota credit', 'yquota forecast', 'yquota history', 'yquota leases', 'yquota retention', 'yquota roll-up', 'yquota verify');
 
 sub sql { return $node->safe_psql('work', $_[0]); }
@@ -22,10 +23,11 @@ sub error
 	return $error;
 }
 
-# All due jobs have run, by the clock's time.
+# Return a condition: all due jobs have run, by the time of the clock.
 sub done_by { return qq((SELECT count(*) = @{[ $_[0] eq 'pg_cron' ? 7 : 5 ]} FROM yquota_internal.job_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
 
-# Jobs run at full minutes, or when the server starts.
+# Let pg_cron run all jobs at the server's start, because it otherwise runs them only at full
+# minutes.
 sub restart_and_run
 {
 	sql(q(SELECT cron.alter_job(jobid, '@reboot') FROM cron.job));
@@ -52,7 +54,7 @@ is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'there is nothing to remove');
 is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.cron_jobs WHERE performed_by = 'worker' AND last_run_at IS NULL)), join(',', @jobs), 'all is the worker\'s');
 sql('SELECT yquota.start_worker()');
 is_soon($node, 'work', mark() . q( = '2030-01-01 01:00 UTC'), 'the worker is at work');
-# A job waits for its time from the clock at which the worker first looks at it.
+# A job is due for the first time after the clock at which the worker first sees it.
 is_soon($node, 'work', q((SELECT count(*) = 5 FROM yquota_internal.job_run)), 'the worker has looked at every job');
 is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota_internal.job_run WHERE performed_by = 'worker')), 'credit', 'a job that is due now waits for its time afterwards');
 set_clock($node, 'work', '2030-01-01 02:29 UTC');
@@ -101,7 +103,7 @@ cmp_ok(sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_verify_prob
 is_soon($node, 'work', q((SELECT last_result LIKE 'failed: ERROR:%refused%' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'a job that failed says why');
 sql(q(UPDATE yquota_internal.project_counter SET charged = charged - 1; ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused));
 
-# A job that is switched off is the worker's, and pg_cron's again when it is on.
+# The worker runs a job that is inactive in pg_cron, and pg_cron runs it again when it is active.
 sql(q(SELECT cron.alter_job(jobid, active => jobname <> 'yquota roll-up') FROM cron.job WHERE jobname LIKE 'yquota%'));
 is(sql(q(SELECT string_agg(job || ' ' || performed_by, ',' ORDER BY job) FROM yquota.cron_jobs)),
 	'yquota credit pg_cron,yquota forecast pg_cron,yquota history pg_cron,yquota leases pg_cron,yquota retention pg_cron,yquota roll-up worker,yquota verify pg_cron', 'one is the worker\'s');
@@ -113,7 +115,7 @@ is_soon($node, 'work', mark() . q( = '2030-01-04 19:00 UTC'), 'the worker does n
 restart_and_run();
 is_soon($node, 'work', done_by('pg_cron'), 'pg_cron does the jobs');
 
-# Back to the worker
+# The worker takes the jobs back
 is(sql('SELECT yquota.remove_cron_jobs()'), '7', 'the jobs are removed');
 is(sql('SELECT jobname FROM cron.job'), q(somebody else's), 'nobody else\'s');
 is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'once');

@@ -1,7 +1,7 @@
-# Deferred events survive a crash with statements and catching up under way. They also survive dumps, even into a
-# database that defers itself. Wherever they come to be charged, they are charged once, with the same totals. The
-# worker defers its own QUOTA_COMPUTEs, reports that there are events to catch up with, and records no outage for
-# them. Only a permitted role can defer.
+# Deferred events survive a crash during statements and during charge_deferred(). They also survive dumps, even
+# into a database that defers, too. Wherever they are charged, they are charged once, with the same totals. The
+# worker defers its own QUOTA_COMPUTEs, reports deferred events, and records no outage for their time. Only a
+# permitted role can defer.
 
 use strict;
 use warnings;
@@ -44,8 +44,8 @@ sub shown
 	  'SELECT * FROM yquota.charged_through';
 }
 
-# A life from 9:00 + NUMBER min on, in two statements; some begin while events
-# are charged.
+# Return the events of containers from 9:00 + NUMBER min on, in two statements. Some containers
+# start while events are charged at once.
 sub lives
 {
 	my ($mode, $kind, $from, $to) = @_;
@@ -110,7 +110,7 @@ foreach my $name (sort keys %options)
 	is(shown($name), $before, "$name: shows what the original showed");
 	check_books($name, $name);
 
-	# a statement that comes now has a larger number
+	# an event that arrives now gets a larger number
 	$node->safe_psql($name, lives('deferred', 'FINISH', 41, 41));
 	is($node->safe_psql($name, <<~'SQL'), 't', "$name: statements are numbered on");
 		SELECT max(arrival) FILTER (WHERE container_id = 'c41' AND event = 'CONTAINER_FINISH')
@@ -151,7 +151,8 @@ set_clock($node, 'original', '2021-03-02 12:02+00');
 is_soon($node, 'original', "$alert = 1", 'the worker says that something is deferred');
 is($node->safe_psql('original', 'SELECT ' . mark()), '2021-03-02 12:00:00+00', 'the mark stands');
 
-# It must leave here by accident: the next one would take 9 min for a gap.
+# The worker must leave this database by accident, because otherwise the next worker would take 9
+# min as an outage.
 set_clock($node, 'original', '2021-03-02 12:10+00');
 is_soon($node, 'original', "(SELECT max(occurred_at) FROM yquota_internal.deferred_event) = '2021-03-02 12:10+00'",
 	'the worker goes on');
@@ -168,7 +169,7 @@ check_books('original', 'with a worker');
 $node->safe_psql('original', 'SELECT yquota.stop_worker()');
 
 #
-# A role that may not decide cannot do it before the library is loaded either.
+# A role without the right to defer cannot defer before the library is loaded either.
 #
 $node->safe_psql('original', <<~'SQL');
 	CREATE ROLE feed LOGIN;

@@ -1,7 +1,7 @@
 # demo.pl
 #
-# The demonstration works, at small scale. It replays a generated history and a trace of a few pods, its output fits
-# its promises, and the cluster stays until it is stopped.
+# The demonstration works at small scale. It replays a generated history and a trace of a few pods. Its output
+# agrees with its description, and its server runs until it is stopped.
 use strict;
 use warnings;
 
@@ -19,13 +19,13 @@ foreach my $directory (split /:/, $ENV{PATH})
 
 chdir dirname(__FILE__) . '/../..' or die "could not enter the checkout: $!\n";
 
-# A short name: the socket's path has to fit.
+# The name is short, because the path of the socket has a maximum length.
 my $directory = tempdir('yquota-demo-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 chmod 0755, $directory;
 %ENV = (%ENV, DEMO_PROGRAMS => $programs, DEMO_DIRECTORY => "$directory/demo", LC_ALL => 'C.UTF-8');
 delete $ENV{TRACE};
 
-# No server stays behind when the test gives up.
+# Stop the server also when the test gives up.
 END
 {
 	my $status = $?;
@@ -34,7 +34,7 @@ END
 	$? = $status;
 }
 
-# run(SCRIPT): standard output and error of it, as characters; its success.
+# run(SCRIPT): return standard output and error of a script as characters, and whether it succeeded.
 sub run
 {
 	my ($script) = @_;
@@ -57,7 +57,7 @@ sub query
 
 sub widest { my $most = 0; foreach (split /\n/, $_[0]) { $most = length if length > $most; } return $most; }
 
-# The output of the demonstration, without the seconds and the progress of the worker.
+# Return the output of the demonstration without seconds and without the worker's progress.
 sub steady { my ($output) = @_; $output =~ s/in \d+ seconds|^The worker .*//mg; return $output; }
 
 #
@@ -91,7 +91,7 @@ ok($again, 'the report can be run again while its cluster is running');
 is(steady($same_output), steady($output), 'a repeated history has an equal outcome');
 
 #
-# A trace: two nodes, of which the first takes part, and pods of every kind
+# A trace of two nodes, of which only the first is used, with pods of every kind
 #
 mkdir "$directory/trace" or die "could not make a directory: $!\n";
 sub write_file

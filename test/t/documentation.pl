@@ -9,8 +9,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Each of these pages runs its examples in a database of its own. A block of sql is run as it stands; the block of
-# text that follows it, if there is one, is its output. Blocks of other kinds are not run.
+# Each of these pages runs its examples in its own database. A block of sql runs as it stands. If a block of text
+# follows, that block must be its output. Blocks of other kinds are not run.
 my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
 	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
@@ -20,7 +20,7 @@ my $node = PostgreSQL::Test::Cluster->new('documentation');
 $node->init;
 $node->start;
 
-# Lines without the blanks that psql pads them with.
+# Return the text without the blanks with which psql pads lines.
 sub trimmed
 {
 	my ($text) = @_;
@@ -30,8 +30,8 @@ sub trimmed
 	return $text;
 }
 
-# Run a block in a session of its own. Return its output, errors last, and the state that it leaves in the session,
-# which is nothing, a role, settings or a transaction.
+# Run a block in its own session. Return its output, with errors last, and the state that it leaves in the session:
+# nothing, a role, settings or a transaction.
 sub printed
 {
 	my ($database, $sql) = @_;
@@ -75,7 +75,7 @@ sub test_examples
 		$run++;
 		my ($found, $left) = printed($database, $blocks[$i]{text});
 
-		# The page says which blocks the reader cannot type into one session.
+		# The page marks the blocks that need a separate session.
 		if ($blocks[$i]{text} =~ /\A-- in a session of its own\n/)
 		{
 			isnt($left, '', "$place: needs a session of its own");
@@ -99,13 +99,13 @@ sub test_examples
 
 test_examples($_) foreach @pages;
 
-# A task of the cheat sheet is a comment, and the statement below it does the task.
+# Each task of the cheat sheet is a comment, and the statement below it does the task.
 my @tasks = map { $_->{text} =~ /^-- (.*\n(?:.*))/mg } grep { $_->{kind} eq 'sql' } examples('docs/cheat-sheet.md');
 cmp_ok(scalar(@tasks), '>=', 60, 'the cheat sheet has 60 tasks');
 is(join("\n", grep { !/\n[A-Z]+ / && !/\nBEGIN;\z/ } @tasks), '', 'a statement follows each task');
 
-# Sums done in the text are right: the terms left and right of an equals sign
-# is equal, as far as both are numbers.
+# Calculations in the text are right: the terms left and right of an equals sign are equal, where
+# both are numbers.
 my @sums;
 my $prose = slurp_file('docs/internals.md') =~ s/^```.*?^```$//msgr;
 while ($prose =~ /^(.*=.*)$/mg)
@@ -172,13 +172,14 @@ my @columns = list(q{SELECT c.relname || '.' || a.attname FROM pg_class c JOIN p
 is(join(' ', grep { my ($relation, $column) = split /\./; ($section{$relation} // '') !~ /`\Q$column\E`/ } @columns),
 	'', 'every column is in the section of its table or view');
 
-# help() and the reference set the same objects apart, which are for other databases.
+# help() and the reference list the same objects for use in other databases.
 my ($for_others) = $reference =~ /^## For other databases\n(.*?)^## /ms;
 my %for_others = map { $_ => 1 } map { /`(\w+)`/g } $for_others =~ /^#### (.*)$/mg;
 is(join(' ', sort keys %for_others), join(' ', sort(list(q{SELECT DISTINCT substring(call FROM '^yquota\.(\w+)') FROM yquota.help('cluster')}))),
 	'objects for other databases stand under one heading');
 
-# A column is described in the words of its COMMENT, without the marks of Markdown: both texts of those that differ.
+# The reference describes each column in the words of its COMMENT, apart from the marks of Markdown. Show both texts
+# where they differ.
 my %comment = map { split /\|/, $_, 2 } list(q{SELECT c.relname || '.' || a.attname || '|' || regexp_replace(coalesce(col_description(c.oid, a.attnum), ''), '\s+', ' ', 'g')
 	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 	WHERE c.relkind IN ('r', 'v', 'c') AND a.attnum > 0 AND NOT a.attisdropped AND c.relnamespace = } . "$public AND $ours c.oid) ORDER BY 1");
@@ -242,7 +243,7 @@ foreach my $file (glob('src/*.c src/*/*.c src/*/*/*.c sql/*/[0-9]*.sql'))
 cmp_ok(scalar(keys %condition), '>', 15, 'conditions were found in the sources');
 foreach my $name (sort keys %condition)
 {
-	# yquota's own, which the server has no name for
+	# conditions of yquota's own, for which the server has no name
 	if ($name =~ /^YQ/)
 	{
 		like($reference, qr/^\| `\Q$name\E` \| `[a-z_]+` \|/m, "$name is in the table of errors");
@@ -255,8 +256,8 @@ foreach my $name (sort keys %condition)
 }
 
 #
-# The page about preemption: administrators turn it on and ask what-if questions, and operators look at it. An
-# operator and members ask "Why was my container killed?".
+# The page about preemption: administrators turn it on and use its what-if statements, and operators use its
+# queries. An operator and members run "Why was my container killed?".
 #
 my $chapter = slurp_file('docs/preemption.md') =~ s/^```.*?^```$//msgr;
 my ($what_if) = $chapter =~ /^ +(BEGIN;\n.*?ROLLBACK;)$/ms;
@@ -307,8 +308,8 @@ like(asked_by('admin_of_books', $what_if), qr/^spared\|\|root\.a\|\[memory-mb=15
 	'an administrator asks what would be taken if capacities were others');
 is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'root.a'"), '50', 'the capacities stay as they are');
 
-# The glossary has words that the other pages use, in the order of the alphabet, each
-# with a link and a sentence that is short.
+# The glossary lists words that other pages use, in alphabetical order. Each word has a link and a
+# short sentence.
 my $others = join("\n", map { $_ eq 'docs/glossary.md' ? () : slurp_file($_) } @all_pages);
 my @wrong;
 my $entries = 0;

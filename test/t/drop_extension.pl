@@ -1,6 +1,7 @@
-# DROP EXTENSION leaves nothing of yquota behind and is refused while a user's object depends on it; CASCADE also
-# drops that object. A running worker leaves without an error, whether a launcher or a call started it. It comes back
-# for a new installation, which begins like the first one. The comparison of the two notices any difference.
+# DROP EXTENSION leaves nothing of yquota behind. It is refused while a user's object depends on the extension, and
+# CASCADE also drops that object. A running worker leaves without an error, whether the launcher or a call started
+# it. It comes back for a new installation, which begins like the first one. The comparison of the two installations
+# notices any difference.
 
 use strict;
 use warnings;
@@ -15,7 +16,7 @@ use WorkerNode;
 my $node = new_node('drop_extension', "shared_preload_libraries = 'yquota'", "yquota.databases = 'listed'", 'max_worker_processes = 16');
 my @databases = qw(listed by_hand);
 
-# The objects of yquota in a database, in all catalogs.
+# All objects of yquota in a database, in all catalogs.
 my $leftovers = <<~'SQL';
 	SELECT 'schema', nspname FROM pg_namespace WHERE nspname ~ 'yquota'
 	UNION ALL SELECT 'extension', extname FROM pg_extension WHERE extname = 'yquota'
@@ -42,7 +43,7 @@ sub create
 	return;
 }
 
-# Work enough that something is everywhere, and a segment of sealed history
+# Do work that leaves rows everywhere, and seal a segment of history
 sub work
 {
 	my ($database, $seal) = @_;
@@ -81,7 +82,7 @@ sub has_left
 	return;
 }
 
-# The answer of psql to the query with ends of records that no text has.
+# Return psql's answer to the catalog query, with record separators that occur in no text.
 sub catalog_of
 {
 	my ($database, $change) = @_;
@@ -91,7 +92,7 @@ sub catalog_of
 	return { map { split /\x1f/, $_, 2 } split /\x1e/, $rows };
 }
 
-# The changes that the comparison must notice, and the places of their differences
+# Changes that the comparison must notice, and the places of the differences
 my @changes = (
 	[ 'a column', 'ALTER TABLE yquota.project ADD COLUMN extra text', 'column yquota.project.extra' ],
 	[ 'a type of a column', 'ALTER TABLE yquota_internal.discarded_event ALTER COLUMN source TYPE varchar', 'column yquota_internal.discarded_event.source' ],
@@ -136,7 +137,7 @@ foreach my $database (@databases)
 	$catalog{$database} = catalog_of($database);
 	work($database, 0);
 
-	# A user's own objects: a view, a column of a type, a function that uses one
+	# Objects of a user: a view, a table with a column of a type, and a function that uses a type
 	$node->safe_psql($database, <<~'SQL');
 		CREATE VIEW public.dear AS SELECT project, remaining FROM yquota.project_balance WHERE remaining < 0;
 		CREATE TABLE public.wish (name text, allocation yquota.resource);
@@ -154,7 +155,7 @@ foreach my $database (@databases)
 	has_left($database);
 	is($node->safe_psql($database, $leftovers), '', "$database: nothing is left without CASCADE");
 
-	# Sealed history hangs on the extension; CASCADE takes it and the user's objects.
+	# Sealed history depends on the extension, so CASCADE drops it together with the user's objects.
 	create($database, '2026-03-03 10:00+00');
 	work($database, 1);
 	$node->safe_psql($database, <<~'SQL');
@@ -169,7 +170,7 @@ foreach my $database (@databases)
 	$node->safe_psql($database, 'DROP TABLE public.wish');
 	is($node->safe_psql($database, $leftovers), '', "$database: nothing is left with CASCADE");
 
-	# And again, as if it were the first time
+	# The extension is created again, as if for the first time
 	create($database, '2026-03-04 10:00+00');
 	is(join("\n", differences($catalog{$database}, catalog_of($database))), '', "$database: created again, the catalog is as it was");
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), 0, "$database: the time between is no outage");
@@ -185,7 +186,7 @@ foreach my $change (@changes)
 	ok((grep { /: \Q$object\E/ } @told) > 0, "noticed: $name") or diag("told: @told");
 }
 
-# Sessions that know the old tables meet the new ones.
+# Sessions that have cached the old tables must use the new ones.
 my $session = $node->background_psql('by_hand', on_error_stop => 0);
 my $start = q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 's1', yquota.clock(), 'lab', '[vcores=1]'));
 
@@ -203,7 +204,7 @@ is($session->query_safe('SELECT accrued, burn_rate FROM yquota.project_balance')
 $session->quit;
 is($node->safe_psql('by_hand', 'SELECT * FROM yquota.verify()'), '', 'whose books prove themselves');
 
-# The database goes, too, and the launcher gets over it.
+# The database is dropped, too, and the launcher continues.
 $node->safe_psql('postgres', 'DROP DATABASE listed');
 has_left('listed');
 $node->safe_psql('postgres', 'CREATE DATABASE listed TEMPLATE template0');

@@ -1,9 +1,9 @@
 # The books survive pg_dump and restore exactly: the log, running and finished containers, updates, and the ledger
-# with its corrections. So do events set aside, compacted and uncompacted counters, grants and the numbers that
-# continue from them. The restored books prove themselves, and charging continues, also in the session that restored
-# them. The worker takes over without recording an outage. The test repeats this with sealed and archived history, and
-# with a dump and restore by an owner without superuser rights. It also restores into a database that a worker waits
-# for.
+# with its corrections. So do rejected events, compacted and uncompacted counters, and grants. The restored sequences
+# continue their numbers. In the restored books verify() finds no fault, and charging continues, also in the session
+# that restored them. The worker takes over without recording an outage. The test repeats this with sealed and
+# archived history, and with a dump and restore by an owner without superuser rights. It also restores into a database
+# that a worker waits for.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ my $node = new_node('dump_books', "shared_preload_libraries = 'yquota'", "yquota
 my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1');
 my $clock = '2021-03-02 12:00+00';
 
-# Every table that is marked for dumps
+# All tables that a dump includes
 my @tables;
 
 sub rows
@@ -29,7 +29,7 @@ sub rows
 	return $node->safe_psql($database, "SELECT t::text FROM ($query) AS t ORDER BY t::text COLLATE \"C\"");
 }
 
-# Every row; which transaction appended a delta is a matter of each database.
+# Return every row. Transaction ids of deltas are left out, because they belong to each database.
 sub contents
 {
 	my $database = shift;
@@ -38,7 +38,7 @@ sub contents
 		map { $_ => $_ eq 'yquota_internal.counter_delta' ? "SELECT to_jsonb(d) - 'changed_by' FROM $_ AS d" : "SELECT * FROM $_" } @tables, @_);
 }
 
-# The books that people see at one instant.
+# Return the books as reports show them at one instant.
 sub shown
 {
 	my ($database) = @_;
@@ -179,7 +179,7 @@ dump_of('inserted', '--rows-per-insert=3');
 restore('inserted', @psql);
 dump_of('archived', '-Fc');
 restore('archived', 'pg_restore', '--exit-on-error');
-# it sets row_security to the other value
+# this option sets row_security to the other value
 dump_of('directory', '-Fd', '-j2');
 restore('directory', 'pg_restore', '--exit-on-error', '--enable-row-security');
 dump_of('filled', '--data-only');
@@ -194,7 +194,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
 
-	# Sent again as they were, events change nothing.
+	# Events that are sent again unchanged have no effect.
 	is( $node->safe_psql($database, <<~'SQL'), 't', "$database: replaying the log charges nothing");
 		BEGIN;
 		CREATE TEMPORARY TABLE before AS SELECT project, charged, accrued FROM yquota.project_balance;
@@ -211,7 +211,8 @@ foreach my $database (qw(plain inserted archived directory filled))
 		ROLLBACK;
 		SQL
 
-	# An event that waited finds its START, running containers finish, numbers continue, all is compacted.
+	# A waiting event finds its START, running containers finish, numbers continue, and all deltas can be
+	# compacted.
 	is( $node->safe_psql($database, <<~'SQL'),
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 		VALUES ('CONTAINER_START', 'c13', '2021-03-02 11:00+00', 'ops', '[vcores=2]');
@@ -231,11 +232,11 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT accrued FROM yquota.project_balance ORDER BY project;
 		SELECT * FROM yquota.verify();
 		SQL
-		# two vcores for half an hour
+		# two vcores cost 3600 for half an hour
 		"t\n3600|2021-03-02 11:30:00+00\n11\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
 }
 
-# The session that restores a dump may go on to send events.
+# The session that restores a dump may then send events.
 dump_of('going_on');
 append_to_file(scratch('going_on'), <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at)
@@ -246,14 +247,14 @@ is( $node->safe_psql('going_on', "SELECT finished_at FROM yquota.container_cost 
 	'2021-03-02 12:00:00+00', 'a statement after a dump in its session is charged');
 is(rows('going_on', 'SELECT * FROM yquota.verify()'), '', 'going_on: the books prove themselves');
 
-# Without data the database is a new installation, with the shipped rows.
+# Without data, a restored database is a new installation with the rows that the extension ships.
 dump_of('empty', '--schema-only');
 restore('empty', @psql);
 is( $node->safe_psql('empty', 'SELECT resource_type, price, effective_at FROM yquota.price_history ORDER BY 1'),
 	"memory-mb|0.0009765625|-infinity\nvcores|1|-infinity\nyarn.io/gpu|1|-infinity",
 	'a schema without data begins its timelines');
 
-# The worker takes over; the time since the dump is no outage.
+# The worker takes over, and the time since the dump is no outage.
 my $outages = $node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage');
 
 $node->safe_psql('plain', 'SELECT yquota.start_worker()');
@@ -264,8 +265,8 @@ is(rows('plain', 'SELECT * FROM yquota.verify()'), '', 'the books of the copy pr
 $node->safe_psql('plain', 'SELECT yquota.stop_worker()');
 
 
-# Into databases that a worker waits for: in one transaction, it does not come
-# in between.
+# Restore into databases that a worker waits for. In a single transaction the worker cannot come in
+# between.
 foreach my $restored ([ 'at_once', 'plain', 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-f' ], [ 'at_once_archived', 'archived', 'pg_restore', '-1' ])
 {
 	my ($database, $dump, @command) = @$restored;
@@ -280,9 +281,9 @@ foreach my $restored ([ 'at_once', 'plain', 'psql', '-X', '-q', '-1', '-v', 'ON_
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
 }
 
-# History: sealed, and archived with containers that go on, the log of it still to
-# be archived; rights; and events that are deferred.  Data alone need tables, so
-# the schema is restored first.
+# Sealed history, and archived history with running containers, whose log is still to be archived.
+# Also rights and deferred events. A dump of only the data needs tables, so the schema is restored
+# first.
 set_clock($node, 'archived', '2021-03-03 12:00+00');
 $node->safe_psql('archived', <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation)
@@ -387,7 +388,7 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 		SQL
 }
 
-# The owner of the extension may have been a superuser only when the extension was created.
+# The owner of the extension may have been a superuser only while creating it.
 $node->safe_psql('postgres', 'CREATE ROLE owner LOGIN SUPERUSER');
 $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0 OWNER owner") foreach qw(owned owned_too refused);
 $node->safe_psql($_, 'CREATE EXTENSION yquota', extra_params => [ '-U', 'owner' ]) foreach qw(owned owned_too);

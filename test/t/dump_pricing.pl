@@ -1,6 +1,6 @@
-# Prices survive pg_dump and restore exactly. The test covers shipped rows that users edited or deleted, both
+# Prices survive pg_dump and restore exactly. The test covers shipped rows that users changed or deleted, both
 # timelines, pins, factors, rules and outages. It also covers the log of changes, alerts and the remembered state of
-# the cluster. Work continues after the restore. The views that people build on ours do not swell a dump.
+# the cluster. Pricing continues after the restore. Users' views on yquota's views do not make a dump slow or large.
 
 use strict;
 use warnings;
@@ -21,7 +21,7 @@ my @tables = map { "yquota.$_" }
 	pricing_change utilization utilization_history pending_demand alert node node_label_history);
 push @tables, 'yquota_internal.cluster_total';
 
-# Every row of every table, and the rows of the views.
+# Return every row of every table, and the rows of the views.
 sub contents
 {
 	my ($database) = @_;
@@ -46,7 +46,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE original');
 $node->safe_psql('original', 'CREATE EXTENSION IF NOT EXISTS yquota');
 my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1');
 
-# A dump of an untouched installation first.
+# First, the dump of a new installation without changes.
 is_deeply(contents(restored('untouched', [], \@psql)), contents('original'), 'an untouched installation');
 
 $node->safe_psql('original', <<~'SQL');
@@ -108,7 +108,7 @@ foreach my $database (qw(plain inserted archived))
 }
 $node->safe_psql('original', 'DROP TABLE wanted CASCADE');
 
-# Restore only data, into an installation that no user has changed.
+# Restore only the data, into a new installation without changes.
 $node->command_ok([ 'pg_dump', '--data-only', '-f', "$PostgreSQL::Test::Utils::tmp_check/data", '-d', $node->connstr('original') ],
 	'data only: pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE filled');
@@ -122,7 +122,7 @@ foreach my $database (qw(plain inserted archived filled))
 {
 	is_deeply(contents($database), $contents, "$database: every row as it was");
 
-	# Numbers go on where they were, and so do prices.
+	# Numbers continue where they were, and so do prices.
 	is( $node->safe_psql($database, <<~'SQL'),
 		SELECT yquota.report_outage('2023-01-01', '2023-01-02', 'next') > (SELECT max(outage_id) FROM yquota.outage);
 		SELECT count(*) = max(version) FROM yquota.pricing_change;
@@ -136,8 +136,8 @@ foreach my $database (qw(plain inserted archived filled))
 		"$database: life goes on");
 }
 
-# For each view of a user, a dump holds every path through pg_depend that leads to the extension. The program pg_dump
-# has all paths in memory. Each column that one of our views takes from another is a path of its own.
+# For each view of a user, pg_dump keeps in memory every path through pg_depend that leads to the extension. Each
+# column that one view of yquota takes from another is a separate path.
 use constant PATHS => 10_000;
 
 $node->safe_psql('postgres', 'CREATE DATABASE viewed');
@@ -162,7 +162,7 @@ foreach my $edge (split /\n/, $node->safe_psql('viewed', <<~'SQL'))
 	$edges{$object}{$referenced} = $times;
 }
 
-# paths(OBJECT): how many begin there; the first way around a circle does not count.
+# paths(OBJECT): return how many paths begin at an object, without the first way around a cycle.
 sub paths
 {
 	my ($object) = @_;

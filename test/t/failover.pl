@@ -1,12 +1,12 @@
-# The primary is killed under load and its standby takes over, in as many rounds as the test runs. Each time the new
-# primary gets a standby and is killed itself.
+# The primary is killed under load, and its standby takes over. This repeats for as many rounds as the test runs: the
+# new primary gets a standby and is killed, too.
 #
-# In synchronous replication no acknowledged event is lost. In asynchronous replication the standby has been cut off:
-# the lost events are those that feed_status does not show. Sending the driver's journal again, in any order, closes
-# the gap. Both times the prices of the last primary are in force at once. The worker starts and makes one outage of
-# the time in between. Every amount is that of the driver's own arithmetic (Driver.pm, Books.pm).
+# In synchronous replication no acknowledged event is lost. In asynchronous replication the standby was cut off, and
+# feed_status shows which events are missing. Sending the driver's journal again, in any order, restores them. In
+# both cases the last primary's prices are in force at once. The worker starts, and makes one outage of the time in
+# between. Every amount equals the driver's own computation (Driver.pm, Books.pm).
 #
-# FAILOVER_SEED repeats the load, though not its timing.
+# FAILOVER_SEED repeats the load, but not its timing.
 
 use strict;
 use warnings;
@@ -69,7 +69,7 @@ sub new_standby
 	return $standby;
 }
 
-# The outcome of the load so far is known, and new load is under way.
+# Wait until all outcomes of the load are known, and start new load.
 sub make_load
 {
 	$_->{most} += 120 foreach @drivers;
@@ -84,8 +84,8 @@ sub outages
 	return $primary->safe_psql($driver->{database}, 'SELECT count(*) FROM yquota.outage');
 }
 
-# Kills the primary and lets the standby take over; returns the prices that the
-# new primary shows first, per driver.
+# Kill the primary and let the standby take over. Return for each driver the first prices that the
+# new primary shows.
 sub fail_over
 {
 	my ($standby) = @_;
@@ -106,8 +106,7 @@ sub fail_over
 	return @prices;
 }
 
-# Everything that must be so when a new primary has taken over and everything
-# was sent again.
+# Test that all is exact after a new primary has taken over and all statements were sent again.
 sub is_exact
 {
 	my ($name, @outages_before) = @_;
@@ -134,7 +133,7 @@ sub prices_are_right
 	return;
 }
 
-# All that was acknowledged is on the standby.
+# Case 1: the standby has all acknowledged events.
 sub synchronous
 {
 	my ($name) = @_;
@@ -153,7 +152,7 @@ sub synchronous
 	return;
 }
 
-# The standby lacks the events that were acknowledged last.
+# Case 2: the standby lacks the events that were acknowledged last.
 sub asynchronous
 {
 	my ($name) = @_;

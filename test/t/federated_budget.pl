@@ -1,7 +1,7 @@
-# A budget over three clusters leases its shares to them as grants that expire. One cluster is cut off for an hour,
-# and machines are killed between the steps of a lease and in the middle of a commit. Two renewals run at once; credit
-# is spent beyond a share, and reported late. The shares never add up to more than the budget, and when all clusters
-# are back both sides agree.
+# A budget over three clusters leases its shares to them as grants that expire. One cluster is cut off for an hour.
+# Servers are killed between the steps of a lease and in the middle of a commit. Two renewals run at once. Credit is
+# spent beyond a share, and spending is reported late. The shares never add up to more than the budget, and when all
+# clusters are back, both sides agree.
 
 use strict;
 use warnings;
@@ -83,7 +83,8 @@ sub start
 	return;
 }
 
-# In no state do shares, less the returned amounts, exceed the budget, nor do clusters have more credit than that.
+# Test that the shares, less the returned amounts, never exceed the budget, and that clusters never have more
+# credit than that.
 sub adds_up
 {
 	my ($name) = @_;
@@ -112,7 +113,7 @@ is(sql('east', q(SELECT granted, remaining FROM yquota.project_balance WHERE pro
 is(renew(), '0|0|0|', 'nothing is due');
 adds_up('at first');
 
-# The limits of a lease
+# Limits of what a lease may contain
 my $identity = sql('east', 'SELECT identity FROM yquota.cluster_lease');
 my $history = sql('east', 'SELECT history FROM yquota.lending_federation');
 my $terms = qq('federation', '$identity', '$history', 1, 'lab', 'month', '2026-03-01', 20000, '2026-03-02 09:00+00', '2026-03-02 10:00+00');
@@ -129,7 +130,7 @@ fails('east', "INSERT INTO yquota.lending_federation (cluster, federation, histo
 fails('east', q(INSERT INTO yquota.lending_federation (cluster, federation, history) VALUES ('east', 'federation', 'new')), qr/ERROR:  23514/, 'a lease with a malformed history is refused', 'lender');
 fails('east', q(INSERT INTO yquota.lending_federation (cluster, federation, history) VALUES ('west', 'federation', '1/1/1')), qr/ERROR:  22023/, 'an offer for another cluster is refused', 'lender');
 
-# Need: the next shares follow spending.
+# Shares by need: the next shares follow the spending.
 start('east', 'e1', 4, '2026-03-02 09:00:30+00');
 start('west', 'w1', 1, '2026-03-02 09:00+00');
 set_clocks('2026-03-02 09:31+00');
@@ -140,7 +141,7 @@ is(renew(), '0|3|0|', 'the shares are taken');
 is(sql('east', 'SELECT valid_from, expires_at FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1'), '2026-03-02 10:00:00+00|2026-03-02 11:00:00+00', 'to follow the first ones');
 adds_up('with two generations');
 
-# Cut off for an hour: north keeps its share, and spends beyond it.
+# The cluster north is cut off for an hour. It keeps its share, and spends beyond it.
 $node{far}->stop('fast');
 set_clocks_of_near('2026-03-02 10:00+00');
 sub set_clocks_of_near
@@ -173,7 +174,7 @@ is(renew() =~ /^0\|\d/, 1, 'the cluster gets a share again');
 adds_up('when it is back');
 is(sql('north', q(SELECT amount, spent FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1)) =~ /^([\d.]+)\|([\d.]+)$/ && ($2 == 8000 || $2 == $1), 1, 'the debt comes off the share');
 
-# Events come late that belong to the spending of a settled lease.
+# Late events add to the spending of a settled lease.
 start('west', 'w2', 4, '2026-03-02 09:10+00', '2026-03-02 09:20+00');
 renew();
 is(leases(q(cluster = 'west' AND state = 'settled')), 'west|settled|20000|0|6000|16400|2400', '2,400 credits are found late');
@@ -184,7 +185,7 @@ is(sql('federation', q(SELECT state FROM yquota.budget_lease_status WHERE taken_
 is(sql('west', q(SELECT count(*) FROM yquota.cluster_lease)), sql('federation', q(SELECT count(*) FROM yquota.budget_lease WHERE cluster = 'west' AND taken_at IS NOT NULL)), 'each lease has exactly one grant');
 adds_up('after late events');
 
-# Two at once: the second one waits and finds nothing left to do.
+# Two renewals at once: the second one waits, and finds nothing left to do.
 set_clocks('2026-03-02 12:40+00');
 my $first = $node{home}->background_psql('federation');
 my $second = $node{home}->background_psql('federation');
@@ -198,7 +199,7 @@ $_->quit foreach $first, $second;
 is(sql('federation', q(SELECT count(*), count(DISTINCT cluster) FROM yquota.budget_lease WHERE offered_at = '2026-03-02 12:40+00')), '3|3', 'the second call offers nothing twice');
 adds_up('after two at once');
 
-# Killed in the middle: the cluster waits in its commit when the federation dies.
+# The federation dies while the cluster waits in its commit.
 renew() foreach 1 .. 2;
 sql('east', <<~'SQL');
 	CREATE FUNCTION public.wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;
@@ -206,7 +207,7 @@ sql('east', <<~'SQL');
 	SQL
 my $waits = q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted));
 
-# dies_in_commit(WHICH): one side is killed while the cluster commits a lease.
+# dies_in_commit(WHICH): kill one side while the cluster commits a lease.
 sub dies_in_commit
 {
 	my ($at, $killed) = @_;
@@ -222,7 +223,7 @@ sub dies_in_commit
 	eval { $gate->quit };
 	eval { $renewal->quit };
 	$node{$killed}->start;
-	# the transaction that the dead server waited for continues without it
+	# the transaction for which the dead server waited continues without it
 	$node{near}->poll_query_until('east', q(SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^COMMIT' AND state = 'active')));
 	return;
 }
@@ -244,7 +245,7 @@ is(sql('east', "SELECT count(*) FROM yquota.cluster_lease WHERE lease = $untaken
 sql('east', 'DROP TRIGGER gate ON yquota.quota_grant');
 adds_up('after deaths');
 
-# In one transaction nothing is delivered that it has offered itself.
+# A transaction cannot deliver a lease that it has offered itself.
 set_clocks('2026-03-02 15:40+00');
 renew();
 set_clocks('2026-03-02 17:40+00');
@@ -252,7 +253,7 @@ my $before = sql('east', 'SELECT max(lease) FROM yquota.cluster_lease');
 sql('federation', 'BEGIN; SELECT yquota.renew_leases(); SELECT yquota.renew_leases(); ROLLBACK');
 is(sql('east', 'SELECT max(lease) FROM yquota.cluster_lease'), $before, 'a lease that was rolled back here is nowhere');
 
-# A clock that is too far off, and a cluster without the project
+# The clocks of two servers differ too much, and a cluster lacks the project
 renew() foreach 1 .. 2;
 sql('west', q(SELECT yquota.set_clock('2026-03-02 18:40+00')));
 sql('federation', q(SELECT yquota.set_clock('2026-03-02 18:36+00')));
@@ -278,7 +279,7 @@ set_clocks('2026-03-03 06:45+00');
 is(sql('federation', q(SET ROLE admin; BEGIN; UPDATE yquota.federated_cluster SET weight = 0 WHERE cluster <> 'east'; SELECT string_agg(cluster, ' '), min(share) = trunc(min(free) / 2, 6) FROM yquota.planned_leases(); ROLLBACK)), 'east|t', 'east alone is offered leases if the other weights are 0');
 is(sql('federation', q(SELECT count(*) FROM yquota.planned_leases())), '3', 'the weight is rolled back');
 
-# A cluster to which no lease is allowed is reported, and does not hold up the others.
+# A cluster that accepts no lease is reported, and does not delay the others.
 sql('federation', q(SELECT yquota.renew_leases()));
 sql('west', q(REVOKE INSERT ON yquota.lending_federation FROM lender; DELETE FROM yquota_internal.lender));
 sql('federation', q(DELETE FROM yquota_internal.cluster_contact WHERE cluster = 'west'));
@@ -287,12 +288,12 @@ is(sql('federation', 'SELECT count(*) FROM yquota_internal.unheard_cluster'), '0
 sql('west', q(GRANT INSERT ON yquota.lending_federation TO lender));
 renew() foreach 1 .. 2;
 
-# Taking a cluster out
+# Removing a cluster
 fails('federation', q(SELECT yquota.remove_federated_cluster('west')), qr/ERROR:  55000: cluster "west" has \d+ leases of budgets that it has not reported/, 'a cluster with leases is not taken out');
 is(sql('federation', q(SELECT yquota.remove_federated_cluster('west', true))), 't', 'unless they may count as spent');
 adds_up('without west');
 
-# The job: the worker does it, each minute.
+# The worker runs the job each minute.
 set_clocks('2026-03-03 08:50+00');
 $node{home}->append_conf('postgresql.conf', q(yquota.databases = 'federation'));
 $node{home}->restart;
@@ -301,7 +302,7 @@ set_clocks('2026-03-03 08:51+00');
 is_soon($node{home}, 'federation', q(EXISTS (SELECT FROM yquota.cron_jobs WHERE job = 'yquota leases' AND last_result LIKE 'succeeded: % offered%')), 'the worker renews leases');
 is(sql('east', q(SELECT count(*) FROM yquota.verify())), '0', 'the books of a cluster prove themselves');
 
-# Everything is in a dump.
+# A dump includes everything.
 sql('federation', 'SELECT yquota.stop_worker()');
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node{home}->command_ok([ 'pg_dump', '-f', $dump, '-d', $node{home}->connstr('federation') ], 'pg_dump');

@@ -1,6 +1,6 @@
-# The federation's server dies, and a standby that lacks its last commits takes over. Clusters hold leases of the lost
-# commits: one of these clusters is offline, and another lease is just being taken. The old server, when it comes
-# back, leases nothing any more.
+# The federation's server dies, and a standby takes over that lacks its last commits. Clusters hold leases of these
+# lost commits: one such cluster is offline, and another is just accepting a lease. When the old server comes back,
+# clusters accept no lease from it any more.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ foreach my $name ('federation', @clusters)
 
 my $clock;
 
-# The clocks of servers that are there
+# Set the clocks of the servers that are up
 sub set_clocks
 {
 	my ($at, @databases) = @_;
@@ -42,7 +42,7 @@ sub renew { return sql('federation', 'SELECT offered, taken, settled, problems F
 sub grants { my ($name) = @_; return sql($name, q(SELECT identity FROM yquota.cluster_lease ORDER BY identity)); }
 sub known { my ($name) = @_; return sql('federation', "SELECT identity FROM yquota.budget_lease WHERE cluster = '$name' AND taken_at IS NOT NULL ORDER BY identity"); }
 
-# Never have clusters more than the budget, and here it adds up.
+# Test that clusters never have more than the budget, and that the amounts add up.
 sub adds_up
 {
 	my ($name, @there) = @_;
@@ -70,7 +70,7 @@ sql('federation', q(INSERT INTO yquota.federated_budget (project, period, amount
 renew() foreach 1 .. 3;
 is(adds_up('at first', @clusters), 500, 'half of the budget is leased');
 
-# A standby that is cut off from here on
+# The standby is cut off from here on
 my $backup = $node{old}->backup('backup');
 $node{new} = PostgreSQL::Test::Cluster->new('new');
 $node{new}->init_from_backup($node{old}, 'backup', has_streaming => 1);
@@ -82,7 +82,7 @@ $node{new}->stop('fast');
 set_clocks('2026-03-02 10:31+00', 'federation', @clusters);
 renew() foreach 1 .. 2;
 is(sql($_, 'SELECT count(*) FROM yquota.cluster_lease'), '2', "$_ has a lease that the standby does not know") foreach @clusters;
-# and the east is taking the third lease, whose commit waits
+# the cluster east is accepting the third lease, and its commit waits
 sql('east', <<~'SQL');
 	CREATE FUNCTION public.wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;
 	CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON yquota.quota_grant DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_at_gate();
@@ -103,7 +103,7 @@ $node{new}->start;
 $node{new}->promote;
 $node_of{federation} = 'new';
 set_clocks($clock, 'federation');
-# sequences run ahead of lost commits; here they do not
+# the standby's sequences are usually ahead of lost commits, and here they are not
 sql('federation', q(SELECT setval('yquota.budget_lease_lease_seq', (SELECT max(lease) FROM yquota.budget_lease))));
 is(sql('federation', 'SELECT count(*) FROM yquota.budget_lease'), '2', 'the standby knows the first two leases');
 is(sql('federation', 'SELECT string_agg(cluster, \' \' ORDER BY cluster) FROM yquota_internal.unheard_cluster'), 'east north', 'the standby knows that there may be others');
@@ -125,7 +125,7 @@ is(sql('federation', q(SELECT kind, subject FROM yquota.alert WHERE kind = 'leas
 is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'nothing is planned');
 adds_up('with the north away', 'east');
 
-# The old server comes back and continues to lease: no cluster accepts its leases.
+# The old server comes back and continues to lease, but no cluster accepts its leases.
 $node{old}->start;
 $node_of{federation} = 'old';
 my $before = grants('east');
@@ -136,7 +136,7 @@ is(grants('east'), $before, 'the cluster has no lease of the server before');
 $node{old}->stop('fast');
 $node_of{federation} = 'new';
 
-# The north comes back with a lease that the federation does not know.
+# The cluster north comes back with a lease that the federation does not know.
 $node{far}->start;
 set_clocks('2026-03-02 15:00+00', 'federation', @clusters);
 like(renew(), qr/^0\|0\|\d+\|\{\}$/, 'the cluster is told of the new lender');

@@ -1,6 +1,6 @@
 # Reports cover several clusters. Some clusters are read from the ledger into which they archive: a table of the
-# federation, or a foreign table of another database. Rows that a cluster has written there and not yet deleted are
-# not counted twice, however the cluster is read.
+# federation, or a foreign table of another database. Rows that a cluster has written there but not yet deleted are
+# not counted twice, whichever way the cluster is read.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ my ($host, $port) = ($node->host, $node->port);
 
 sub sql { my ($database, $query) = @_; return $node->safe_psql($database, $query); }
 
-# The error of a statement in the federation, as a role.
+# Return the error of a statement that a role runs in the federation.
 sub refused
 {
 	my ($query, $role) = @_;
@@ -41,7 +41,7 @@ sub server_of
 	return;
 }
 
-# The federation, where the ledger is, and a database that reads it from there
+# The federation has the ledger, and another database reads it from there
 sql('postgres', 'CREATE DATABASE federation; CREATE DATABASE reader; CREATE ROLE reporter LOGIN; CREATE ROLE chief; CREATE ROLE member; CREATE ROLE clerk');
 sql($_, <<~'SQL') foreach qw(federation reader);
 	CREATE EXTENSION IF NOT EXISTS yquota;
@@ -53,7 +53,7 @@ sql($_, <<~'SQL') foreach qw(federation reader);
 	SQL
 sql('federation', 'CREATE TABLE ledger (' . ledger_columns() . '); CREATE INDEX ON ledger (cluster, "to")');
 
-# A cluster's containers run over midnights; those of the south while prices change.
+# Run a cluster's containers across midnights. In the cluster south, prices change at the same time.
 sub work
 {
 	my ($name, $first, $last) = @_;
@@ -118,7 +118,7 @@ is(sql('federation', q(SET ROLE member; SELECT cluster, server, ledger, is_reach
 	'the status says until when each is known');
 
 #
-# The federation reports the figures that the clusters report themselves
+# Return the federation's figures, and test that they equal the figures of the clusters
 #
 sub told
 {
@@ -151,7 +151,7 @@ foreach my $by (@groups)
 {
 	is(told('federation', '2026-02-27', '2026-03-05', @$by), wanted('2026-02-27', '2026-03-05', \@clusters, @$by), "by (@$by): the sum of what the clusters tell, nothing twice");
 }
-# a charge that lasts over midnight is divided by time, which is exact while prices stay
+# a charge across midnight is divided by time, which is exact as long as prices do not change
 sql('federation', q(SELECT yquota.remove_federated_cluster('south')));
 foreach my $by (['day'], [qw(cluster day project)], [qw(day username)])
 {
@@ -166,7 +166,8 @@ is(sql('federation', q(SELECT cluster, reported_until FROM yquota.federated_cost
 	"north|2026-03-04 03:00:00.000007+00\nsouth|2026-03-04 03:00:00.000007+00\nwest|2026-03-05 12:00:00+00", 'each row says until when');
 is(sql('federation', q(SELECT rank, cost.amount = top.amount FROM yquota.federated_top_costs('2026-02-27', '2026-03-05', '{project}', 1) AS top JOIN yquota.federated_cost('2026-02-27', '2026-03-05') AS cost USING (project))), '1|t', 'the dearest project has the amount of the report');
 
-# The bill of a month: its rows in the ledger, from clusters that are not known to have closed it
+# The bill of a month is read from the ledger, for clusters that are not known to have closed the
+# month
 is(sql('federation', q(SELECT project, cluster, amount, closed_at IS NULL, unclosed FROM yquota.federated_bill('2026-03-01') WHERE cluster IS NOT NULL ORDER BY 1, 2)),
 	join("\n", map { "$_|{" . (split /\|/, $_)[1] . '}' } split /\n/, sql('federation', q(SELECT project, cluster, amount, true FROM yquota.federated_cost('2026-03-01', '2026-03-31', '{project,cluster}') WHERE cluster <> 'west' ORDER BY 1, 2))), 'bills');
 is(sql('federation', q(SELECT DISTINCT unclosed FROM yquota.federated_bill('2026-03-01') WHERE cluster IS NULL)), '{north,south,west}', 'the totals name the unclosed clusters');
@@ -178,7 +179,7 @@ like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')),
 is(sql('federation', q(SELECT offered, problems::text ~ 'north|south' FROM yquota.renew_leases())), '0|f', 'leases have nothing to do with ledgers');
 
 #
-# A ledger on another server: sums from there come here, and nothing else.
+# A ledger on another server: only sums are fetched from there.
 #
 server_of('reader', 'federation', 'postgres');
 sql('reader', 'IMPORT FOREIGN SCHEMA public LIMIT TO (ledger) FROM SERVER federation INTO public');
@@ -198,7 +199,8 @@ foreach my $by ('', 'day', 'cluster,project', 'day,queue', 'project,username')
 	like($remote[0], qr/^SELECT cluster, .*sum\(.*WHERE .*\("to" >= .*"from" < .*cluster = ANY .*project = ANY .* GROUP BY /, 'the query adds up the requested rows') or diag($plan);
 }
 
-# The west lets its written rows go, and works on: only new rows show.
+# The cluster west deletes its written rows and continues to work, and only new rows change the
+# reports.
 my $before = told('federation', '2026-02-27', '2026-03-05', qw(cluster project));
 is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))), 'archived', 'the west lets go');
 is(told('federation', '2026-02-27', '2026-03-05', qw(cluster project)), $before, 'letting go changes nothing');
@@ -209,7 +211,7 @@ archive_until_done($node, 'north', 'public.ledger');
 is(sql('federation', q(SELECT charged_through FROM yquota.federation_status() WHERE cluster = 'north')), '2026-03-06 18:00:00.000007+00', 'the status goes on with the archive');
 is(told('federation', '2026-02-27', '2026-03-07', 'cluster'), wanted('2026-02-27', '2026-03-07', \@clusters, 'cluster'), 'reports go on with the archive');
 
-# A dump, and a ledger that is gone, or no table any more
+# A dump is restored, and the ledger is missing or is no table
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('federation') ], 'pg_dump');
 sql('postgres', 'CREATE DATABASE restored TEMPLATE template0');

@@ -1,6 +1,6 @@
-# A single database reads several clusters by postgres_fdw. It reads their costs, top lists and bills, in sum and
-# each, for the roles that may see them. Each cluster adds up its own days. A cluster that cannot be read is never
-# left out silently.
+# A single database reads several clusters by postgres_fdw. It reads their costs, top lists and bills, as sums and
+# for each cluster, for the roles that may see them. Each cluster adds up its own days. A cluster that cannot be
+# read is never left out silently.
 
 use strict;
 use warnings;
@@ -29,7 +29,7 @@ sub sql
 	return $node{ $node_of{$database} }->safe_psql($database, $query, %options);
 }
 
-# The error of a statement in the federation, as a role.
+# Return the error of a statement that a role runs in the federation.
 sub refused
 {
 	my ($query, $role) = @_;
@@ -39,7 +39,7 @@ sub refused
 	return $error =~ /ERROR:  (.*?)\nLOCATION/s ? $1 =~ s/\nCONTEXT:.*//sr : $error;
 }
 
-# A cluster has prices, projects and work of its own.
+# Create a cluster with its own prices, projects and containers.
 sub make_cluster
 {
 	my ($name, $vcores, $other_project) = @_;
@@ -101,7 +101,7 @@ is(sql('federation', q(SELECT string_agg(format('%s %s %s', operation, new->>'cl
 is(sql('federation', q(SET ROLE chief; SELECT cluster, is_reachable, clock, ahead, timezone FROM yquota.federation_status())),
 	"east|t|2026-03-05 12:00:00+00|00:00:00|UTC\nnorth|t|2026-03-05 12:01:00+00|00:01:00|UTC\nwest|t|2026-03-05 11:30:00+00|-00:30:00|UTC", 'each has its clock');
 
-# wanted(FIRST, LAST, COLUMNS): the figures of the clusters themselves, added up.
+# wanted(FIRST, LAST, COLUMNS): return the figures of all clusters, added up.
 sub wanted
 {
 	my ($first, $last, @by) = @_;
@@ -166,7 +166,7 @@ is(sql('federation', q(SELECT project, cluster, amount, closed_at IS NOT NULL, u
 	sql('federation', "SELECT project, cluster, trim_scale(sum(amount)), true, CASE WHEN cluster IS NULL THEN '{north}'::text[] ELSE '{}' END, '{}'::text[] FROM (VALUES $issued) AS v (cluster, project, amount) WHERE amount <> 0 GROUP BY GROUPING SETS ((project, cluster), (project)) ORDER BY project COLLATE \"C\", cluster COLLATE \"C\" NULLS LAST"),
 	'bills are those that the clusters have issued, per cluster and in sum');
 is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_bill('2026-02-01'))), 'lab', 'members see their own');
-# something late is on the next bill
+# a late event is on the next bill
 sql('east', q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'late', '2026-03-02 00:00+00', 'sky', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-02 01:00+00', NULL, NULL)));
 close_period('east', '2026-03-03 00:00+00');
 sql('east', q(SELECT * FROM yquota.void_events('late', 'wrong')));
@@ -178,7 +178,7 @@ my $billed = sql('federation', $bills);
 
 $before{"@$_"} = told('2026-02-28', '2026-03-05', @$_) foreach @groups;
 
-# A cluster's own history moves, and nothing shows.
+# A cluster's own history moves, and the reports do not change.
 is(sql('east', 'SELECT yquota.roll_up_charges() > 0; SELECT yquota.seal_history()') =~ /^[tf]\n1$/, 1, 'history is sealed');
 sql('east', <<~'SQL');
 	CREATE TABLE public.archived (LIKE yquota.charge);
@@ -202,7 +202,7 @@ is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.fede
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')), $_), qr/^42501: permission denied for function federated_cost/, "$_: none") foreach qw(clerk stranger);
 like(refused('SELECT * FROM yquota_internal.federated_project_day', 'member'), qr/^42501/, 'nobody reads the foreign tables');
 
-# The plan: each cluster adds up the days asked for; nothing else is fetched.
+# The plan: each cluster adds up the requested days, and only the sums are fetched.
 sub plan_of
 {
 	my ($by, $clusters) = @_;
@@ -244,7 +244,7 @@ sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'east'));
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*west: database of server "west" is no longer called "west"/s, 'a cluster that took another name is missing, not mistaken for it');
 sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'west'));
 
-# A dump brings everything, after the servers.
+# A dump includes everything, and is restored after the foreign servers.
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node{near}->command_ok([ 'pg_dump', '-f', $dump, '-d', $node{near}->connstr('federation') ], 'pg_dump');
 $node{near}->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
@@ -253,7 +253,7 @@ $node_of{restored} = 'near';
 my $report = q(SELECT * FROM yquota.federated_cost('2026-02-28', '2026-03-05', '{cluster,project}') ORDER BY cluster, project);
 is(sql('restored', $report), sql('federation', $report), 'a restored federation reports the same');
 
-# Taking clusters out works without them.
+# Clusters can be removed while they are down.
 $node{far}->stop('immediate');
 is(sql('restored', q(SELECT yquota.remove_federated_cluster('north'), yquota.remove_federated_cluster('north'))), 't|f', 'a dead cluster is taken out, once');
 is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'reports need it no more');
@@ -261,7 +261,7 @@ sql('restored', q(SELECT yquota.remove_federated_cluster('east'); SELECT yquota.
 is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'a cluster that was taken out can come back');
 is(sql('restored', q(DROP EXTENSION yquota; SELECT count(*) FROM pg_foreign_table)), '0', 'with yquota they all go');
 
-# The commands of the page about scale-out, in the order in which they stand there
+# The commands of the page about scale-out run in the order of the page
 my $page = slurp_file('docs/scale-out.md');
 my %documented = (cluster => [], federation => []);
 push @{ $documented{$1} }, $2 while $page =~ /^```(cluster|federation)\n(.*?)^```$/msg;

@@ -1,7 +1,7 @@
 #
-# The example client carries a stream to a server that is killed under it. The client is killed itself, and resends to
-# a standby that lacks the last commits. Each time the books must hold, container by container, the amounts of one
-# undisturbed statement: docs/design.md 1.1 and 1.7.
+# The example client sends a stream to a server that is killed during that. The client itself is killed, too, and
+# sends again to a standby that lacks the last commits. Each time the books must have, for each container, the amounts
+# of one undisturbed statement: docs/design.md 1.1 and 1.7.
 #
 use strict;
 use warnings;
@@ -19,8 +19,8 @@ my @feeders;
 srand(20260302);
 
 #
-# The stream: containers of two projects, some updated, most finished, in an
-# order that is not that of time.
+# The stream has containers of two projects, some updated, most finished. Its order is not the order
+# of time.
 #
 sub instant { return strftime('2026-03-02T%H:%M:%SZ', gmtime($_[0])) }
 
@@ -50,7 +50,7 @@ sub make_stream
 		  { %same, event => 'CONTAINER_FINISH', occurred_at => instant($start + 60 * $minutes), exit_status => 0 }
 		  if $number % 10;
 	}
-	# neighbours change places: a FINISH may come long before its START
+	# neighbouring events are swapped, so a FINISH may come long before its START
 	for my $i (0 .. $#stream)
 	{
 		my $j = $i + int(rand(60));
@@ -84,7 +84,7 @@ sub run_client
 	return system('timeout', $patience, 'perl', $client, @arguments) == 0;
 }
 
-# A client that follows; its process, to be killed or waited for.
+# Start a client that follows the spool. Return its process, which can be killed or waited for.
 sub follow
 {
 	my ($node, $database, $spool) = @_;
@@ -110,7 +110,7 @@ sub kill_client
 
 END { kill 'KILL', @feeders if @feeders }
 
-# Everything up to the last line spooled is in the database.
+# Wait until everything up to the last spooled line is in the database.
 sub wait_until_sent
 {
 	my ($spool) = @_;
@@ -162,7 +162,7 @@ my @stream    = make_stream();
 my $half      = int(@stream / 2);
 
 #
-# The right result: one statement, in the order of time
+# The expected books: one statement, in order of time
 #
 make_database($primary, 'undisturbed');
 {
@@ -185,7 +185,7 @@ is($primary->safe_psql('undisturbed', q(SELECT priority, allocation_request_id, 
 	'3|10|gpu|t|t', 'all columns of an event arrive');
 
 #
-# The server is killed under the client, then the client
+# The server is killed while the client sends, and then the client
 #
 make_database($primary, 'disturbed');
 my $spool = "$directory/disturbed";
@@ -213,8 +213,8 @@ cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_e
 books_are($primary, 'disturbed', $expected, 'sent twice');
 
 #
-# Bad lines are a line that is no JSON, a line without a time, and a line that the server cannot read. Another line
-# only has to wait for its project
+# Three lines are bad: one is no JSON, one has no time, and one cannot be read by the server. A fourth line only
+# has to wait for its project
 #
 my @bad = (
 	"CONTAINER_START container_9\n",
@@ -238,7 +238,8 @@ is($primary->safe_psql('disturbed', q(SELECT cost FROM yquota.container_cost WHE
 	'3600', 'the container is charged');
 is($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.event_reject'), 0, 'nothing is set aside any more');
 
-# A value with a NUL, which no text of the database can have, is kept in the file, and spoils no other line.
+# A value with a NUL, which no text of the database can have, stays in the file and does not affect other
+# lines.
 my $sent = $primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_event');
 my $nul = '"container_id": "nul", "occurred_at": "2026-03-02T01:00:00Z", "project": "lab", "allocation": "[vcores=1]"';
 spool($spool, $stream[0], qq({"event": "CONTAINER_START\\u0000", "source": "rm", $nul}\n), $stream[1],
@@ -271,7 +272,7 @@ is($primary->safe_psql('disturbed', q(SELECT count(*) FROM yquota.container WHER
 kill_client($feeder);
 
 #
-# Failover to a standby that had not got the last commits
+# Failover to a standby that lacks the last commits
 #
 make_database($primary, 'failover');
 $primary->backup('backup');

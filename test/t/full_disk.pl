@@ -1,6 +1,6 @@
-# The disk becomes full while events, ledger and counters are written, and while a statement is sorted. It also
-# becomes full while WAL is written, which makes the server panic. No event is half charged, and the feed continues
-# when there is space again.
+# The disk becomes full while events, ledger and counters are written, and while a statement sorts. It also becomes
+# full while WAL is written, which makes the server panic. No event is partly charged, and the feed continues when
+# there is space again.
 #
 # The disks are small file systems in memory, mounted in a namespace of this test. No other process sees the
 # namespace, which ends with the test. Where namespaces are not allowed, the test is skipped.
@@ -8,11 +8,11 @@
 use strict;
 use warnings;
 
-# Megabytes of the file systems
+# Sizes of the file systems in megabytes
 use constant DISKS => (tables => 64, sort => 6, wal => 24);
 
 # Mount the disks as root of a namespace. Run the test in another namespace below it under the original account,
-# because servers do not run as root. Do this before any module is loaded that redirects the output.
+# because servers do not run as root. Do this before loading any module that redirects the output.
 BEGIN
 {
 	if (!$ENV{YQUOTA_DISKS})
@@ -56,7 +56,7 @@ sub free_space
 	return (split /\s+/, $out)[-1];
 }
 
-# Leave so many bytes of a disk free.
+# Fill a disk until so many bytes are free.
 sub fill
 {
 	my ($disk, $left) = @_;
@@ -87,7 +87,7 @@ $node->start;
 mkdir "$disks/$_/space" foreach qw(tables sort);
 $node->safe_psql('postgres', "CREATE TABLESPACE $_ LOCATION '$disks/$_/space'") foreach qw(tables sort);
 
-# In long runs from time to time, before they are larger than the disk
+# Create new books from time to time in long runs, before the old ones fill the disk
 sub new_books
 {
 	make_books($node, 'books', 'control');
@@ -100,8 +100,8 @@ my $numbers = <<~'SQL';
 		   (SELECT count(*) FROM yquota.container_change), (SELECT sum(charged) + sum(accrued) FROM yquota.project_balance);
 	SQL
 
-# send(PREFIX, SETTING...): the events of a script in one statement; returns the
-# error, '' when there is none.
+# send_script(PREFIX, SETTING...): send the events of a script in one statement. Return the error,
+# or '' when there is none.
 sub send_script
 {
 	my ($prefix, @settings) = @_;
@@ -119,8 +119,8 @@ for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
 	make_script($node, 'books', "t$round", 1500);
 	my $before = $node->safe_psql('books', $numbers);
 
-	# VACUUM alone gives back the space that an attempt takes. Therefore each attempt has its own amount, from next to
-	# nothing to nearly enough.
+	# Only VACUUM frees the space that a failed attempt took. Therefore each attempt leaves its own amount, from
+	# almost nothing to almost enough.
 	fill('tables', ($round + 1) % 4 * 1024 * 1024 * rand(1));
 	my $error = send_script("t$round");
 	if ($error eq '')
@@ -143,7 +143,7 @@ for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
 }
 cmp_ok($count{full}, '>', 0, 'the disk of the tables was full');
 
-# The disk that statements are sorted on
+# The disk for temporary files, where statements sort
 for (my $round = 0; soak_goes_on($round, 3, 12, 75); $round++)
 {
 	new_books() if $round % 8 == 7;
@@ -166,9 +166,8 @@ for (my $round = 0; soak_goes_on($round, 3, 12, 75); $round++)
 }
 cmp_ok($count{sort_full}, '>', 0, 'the disk for sorting was full');
 
-# The disk of the WAL: the server panics, and may not even be able to recover
-# before there is space.  Segments kept for reuse are space, too, and no
-# checkpoint may free more meanwhile.
+# The disk of the WAL: the server panics, and may be unable to recover before there is space.
+# Segments that are kept for reuse count as space, and no checkpoint may free more in the meantime.
 sub checkpoint_after
 {
 	my ($size) = @_;

@@ -1,5 +1,6 @@
-# Hadoop's configuration files work: random configurations keep their meaning in any spelling, and the page of
-# properties agrees with the extension. Large files are read soon, or refused before they cost time or memory.
+# Import and export of Hadoop's configuration files. Random configurations keep their meaning in any spelling,
+# and the documented list of properties agrees with the extension. Large files are read quickly, or refused
+# before they cost time or memory.
 
 use strict;
 use warnings;
@@ -32,8 +33,8 @@ is($shown, $printed, 'docs/hadoop-properties.md shows what test/scripts/hadoop_p
 cmp_ok(scalar(() = $printed =~ /^\| `yarn/mg), '>', 140, 'docs/hadoop-properties.md has the kinds of every property');
 
 #
-# Random configurations.  A value is made in the one way that export writes it
-# and in another way that Hadoop reads as the same.
+# Random configurations. Each value is generated in the form that export writes, and in another form
+# that Hadoop reads as the same value.
 #
 my $json = JSON::PP->new->utf8(0)->canonical;
 my @facts = map { [ split /\|/ ] } split(/\n/,
@@ -115,7 +116,7 @@ my %value_of = (
 		return ($text, padded($text =~ s/","/" ,\n "/gr));
 	},);
 
-# A tree of queues: path => [names of children]
+# Return a random hierarchy of queues: path => [names of children]
 sub random_tree
 {
 	my %children;
@@ -130,7 +131,7 @@ sub random_tree
 	return \%children;
 }
 
-# A configuration: property => [file, as exported, as spelled]
+# Return a random configuration: property => [file, as exported, as spelled]
 sub random_configuration
 {
 	my $children = random_tree();
@@ -155,11 +156,11 @@ sub random_configuration
 		my ($exported, $spelled) = $value_of{$notation}->($property);
 		$configuration{$property} = [ $file, $exported, $spelled ];
 	}
-	# properties of queues that are not listed, and of nothing
+	# properties of queues that are not listed, and properties that nothing uses
 	$configuration{"yarn.scheduler.capacity.root.nowhere$_.capacity"} = [ 'capacity-scheduler.xml', " $_ ", " $_ " ] foreach 1 .. rand(3);
 	$configuration{'yarn.scheduler.capacity.unheard.of'} = [ 'capacity-scheduler.xml', '<&>', '<&>' ] if rand() < 0.5;
 	$configuration{'yarn.acl.enable'} = [ 'yarn-site.xml', 'true', 'True' ];
-	# a file that says nothing replaces nothing
+	# an empty file replaces nothing
 	$configuration{'mapreduce.job.num-opportunistic-maps-percent'} = [ 'mapred-site.xml', '7', ' 7' ] unless grep { /^mapreduce/ } keys %configuration;
 	return \%configuration;
 }
@@ -173,7 +174,7 @@ sub escaped
 	$text =~ s/</&lt;/g;
 	$text =~ s/>/&gt;/g;
 	$text =~ s/"/&quot;/g;
-	# white space in attributes is a blank unless it is written so
+	# unescaped white space in an attribute is read as a blank
 	$text =~ s/([\n\t])/'&#' . ord($1) . ';'/ge if $as_attribute;
 	$text =~ s/([^\x00-\x7f])/'&#x' . sprintf('%x', ord $1) . ';'/ge if rand() < 0.3;
 	return $text;
@@ -199,7 +200,7 @@ sub document
 	return "$text</configuration>\n";
 }
 
-# As SQL: the documents, and a table of the expected answers
+# Return the documents as SQL, and a table of the expected answers
 sub documents
 {
 	my ($configuration) = @_;
@@ -261,7 +262,7 @@ while (soak_goes_on($rounds, 15, 200))
 note("$rounds rounds, $properties properties");
 
 #
-# Damaged files: an error that says so, or a file that means something else
+# Damaged files cause an error that describes the damage, or are read as another configuration
 #
 my $mutations = is_soak() ? 50000 : 2000;
 my $damaged = document(random_configuration(), 'capacity-scheduler.xml');
@@ -313,8 +314,8 @@ note("$read properties, $queues queues, $rules rules");
 cmp_ok($queues, '>=', 10000, 'ten thousand queues');
 is($rules, 5000, 'five thousand rules are imported');
 
-# As large as a client can send: refused before it is read.  Right below the limit
-# time that grows with the square of the size would be days.
+# A file as large as a client can send is refused before it is read. Just below the limit, an
+# algorithm with quadratic time would take days.
 my ($status, $output, $errors) = $node->psql('postgres', q{SELECT yquota.import_hadoop_configuration('<configuration>' || repeat('<property/>', 10000000) || '</configuration>')});
 like($errors, qr/configuration of Hadoop is too large/, 'a file of 100 MB is refused');
 is($node->safe_psql('postgres', q{SET statement_timeout = '10min'; SELECT count(*) FROM yquota.diff_hadoop_configuration('<configuration><!--' || repeat('x', 30000000) || '-->' || repeat('<property><x>y</x></property>', 1000000) || '</configuration>')}),

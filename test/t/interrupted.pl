@@ -1,5 +1,5 @@
-# Statements do not get to their end: they are cancelled, timed out, out of memory, or their session is terminated, at
-# random moments. Each is charged as a whole or not at all. The session continues where it still exists, and the
+# Statements are interrupted at random times: they are cancelled, time out, run out of memory, or their session is
+# terminated. Each statement is charged as a whole or not at all. A session that still exists continues, and the
 # statement succeeds when it is sent again.
 
 use strict;
@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 use WorkerNode;
 
-# A cancelled statement of a million rows ends within so many seconds.
+# The time in which a cancelled statement of a million rows must end.
 use constant REACTION_S => 1;
 
 my $node = new_node('interrupted', 'fsync = off', 'max_connections = 30', "client_min_messages = 'error'");
@@ -27,15 +27,15 @@ my ($session, $pid);
 sub open_session
 {
 	$session = $node->background_psql('books', on_error_stop => 0);
-	# the time limit is for a query, not for all of them
+	# the time limit is for each query, not for all queries together
 	$session->set_query_timer_restart();
 	$pid = $session->query('SELECT pg_backend_pid()');
-	# to get no memory for the library is told in other words
+	# a failure to load the library for lack of memory would have another message
 	$session->query("LOAD 'yquota'");
 	return;
 }
 
-# Run something in a psql of its own, without waiting for it.
+# Run SQL in a separate psql process, without waiting for it.
 sub in_background
 {
 	my ($database, $sql) = @_;
@@ -47,7 +47,7 @@ sub in_background
 	return \%run;
 }
 
-# query(SQL): in the session; returns the error, '' when there is none.
+# query(SQL): run it in the session, and return the error, or '' when there is none.
 sub query
 {
 	my ($sql) = @_;
@@ -59,7 +59,7 @@ sub query
 	return $error;
 }
 
-# The contents of the books and the log, in numbers.
+# Return the contents of the books and the log as numbers.
 sub numbers
 {
 	return $node->safe_psql('books', <<~'SQL');
@@ -68,8 +68,8 @@ sub numbers
 		SQL
 }
 
-# The ways of interrupting.  Each gets a statement and the seconds after which
-# something is to happen to it, and returns the statement's error.
+# Ways to interrupt a statement. Each gets the statement and the seconds after which something
+# happens to it, and returns the statement's error.
 
 sub with_timeout
 {
@@ -101,7 +101,7 @@ sub with_termination
 	return $run->{error};
 }
 
-# The address space of the session's process may grow by so many bytes.
+# Limit by how many bytes the address space of the session's process may grow.
 sub with_little_memory
 {
 	my ($sql, $bytes) = @_;
@@ -124,14 +124,14 @@ my %ways = (
 make_books($node, 'books', 'control');
 open_session();
 
-# Statements of some thousand events in random order, interrupted until one
-# gets through or all ways have been tried twice.  A session that is
-# terminated may have committed already.
+# Statements of some thousand events in random order are interrupted. This ends when a statement
+# succeeds, or all ways have been tried twice. A session that is terminated may have committed
+# already.
 for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 {
 	if ($round > 0 && $round % 8 == 0)
 	{
-		# they would grow, and proving them take ever longer
+		# the books would grow, and verify() would take longer and longer
 		$session->quit;
 		make_books($node, 'books', 'control');
 		open_session();
@@ -169,8 +169,8 @@ for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 use constant MANY => 40_000;
 my $longest;
 
-# many_rows(PREFIX, COUNT): a statement of so many rows. Each container has a START and a FINISH, far from each other
-# and from the order of ids
+# many_rows(PREFIX, COUNT): return a statement of so many rows. Each container has a START and a FINISH, which are
+# far from each other and in another order than the ids.
 sub many_rows
 {
 	my ($prefix, $rows) = @_;
@@ -186,8 +186,8 @@ sub many_rows
 		SQL
 }
 
-# A process that may not take more memory.  Its session goes on, and what it
-# remembers of prices and classes is as good as before.
+# The process may not take more memory. Its session continues, and what it has cached of prices and
+# classes stays valid.
 my $many = many_rows('memory', MANY);
 SKIP:
 {
@@ -197,13 +197,13 @@ SKIP:
 	  if !-r "/proc/$pid/status" || system("prlimit --pid $pid >/dev/null 2>&1");
 	for (my $round = 0; soak_goes_on($round, 8, 40, 75); $round++)
 	{
-		# a new one has to make its caches
+		# a new session must build its caches
 		if ($round % 4 == 0)
 		{
 			$session->quit;
 			open_session();
 		}
-		# in a new session the caches alone need more than the least of these
+		# in a new session the caches alone need more than the lowest of these limits
 		my $error = with_little_memory("BEGIN; $many; ROLLBACK", rand(($round % 4 == 0 ? 1 : 48) * 1024 * 1024));
 
 		query('ROLLBACK');
@@ -221,7 +221,7 @@ $node->safe_psql('control', $many);
 is(Control::books($node, 'books'), Control::books($node, 'control'), 'many rows: the books are those of a control');
 is_proven($node, 'books', 'many rows');
 
-# A million rows, which are sorted on disk: however far it got, it ends soon.
+# A million rows are sorted on disk. The interrupted statement ends soon, whatever it was doing.
 my $million = many_rows('million', 1_000_000);
 my $slowest = 0;
 for (my $round = 0; soak_goes_on($round, 1, 8); $round++)
@@ -243,7 +243,8 @@ for (my $round = 0; soak_goes_on($round, 1, 8); $round++)
 	$slowest = $took if $took > $slowest;
 }
 
-# Many late UPDATEs of one container, all of them in one life: that is over soon, too.
+# Many late UPDATEs of one container, which are charged together. The interrupted statement also
+# ends soon.
 my $updates = sub {
 	my ($shift) = @_;
 	return <<~SQL;
@@ -270,7 +271,8 @@ for (1 .. 3)
 }
 is(query($updates->('0.5 s')), '', 'many late updates of a container are charged');
 
-# A session that idles in its transaction loses its container, and with it the claim of its project
+# A session that is idle in its transaction is terminated, which rolls back its container and
+# releases its claim on the container
 my $idle = $node->background_psql('books', on_error_stop => 0);
 $idle->query("SET idle_in_transaction_session_timeout = '300ms'");
 $idle->query("BEGIN; INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'idle', '2026-03-02 10:00+00', 'p0', '[vcores=1]')");
@@ -280,7 +282,7 @@ is($waiting->{error}, '', 'a session that waited for an idle session past its ti
 is($node->safe_psql('books', "SELECT project, started_at = '2026-03-02 11:00+00' FROM yquota.container WHERE container_id = 'idle'"), 'p1|t', 'the container belongs to the session that waited');
 $idle->{run}->finish;
 
-# A statement that would wait too long for one of its containers
+# A statement times out while it waits for one of its containers
 $session->query("BEGIN; INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'idle', '2026-03-02 12:00+00')");
 my $sql = "INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'a-lock', '2026-03-02 10:00+00', 'p0', '[vcores=1]'), ('CONTAINER_FINISH', 'idle', '2026-03-02 12:00+00', NULL, NULL), ('CONTAINER_START', 'z-lock', '2026-03-02 10:00+00', 'p0', '[vcores=1]')";
 my ($code, $out, $error) = $node->psql('books', "\\set VERBOSITY verbose\nSET lock_timeout = '100ms';\n$sql");

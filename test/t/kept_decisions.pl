@@ -1,6 +1,6 @@
-# A cluster that is kept from one cycle to the next decides as Hadoop does. The test plays some of the scenarios of
-# allocation_decisions.pl with every step in a transaction of its own. Heartbeats go to one session, and all changes
-# between them to another.
+# A session that keeps the cluster from one cycle to the next decides as Hadoop does. The test plays some of the
+# scenarios of allocation_decisions.pl with every step in its own transaction. Heartbeats go to one session, and all
+# changes between them to another.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE empty');
 $node->safe_psql('empty', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/decisions.sql'));
 
-# The first step that differs, or ''.  A state that is left out is that of the last step.
+# Return the first step that differs, or ''. A state that a step lacks is that of the step before.
 sub play
 {
 	my ($scenario) = @_;

@@ -1,9 +1,10 @@
-# A library works with SQL objects of its own version only.
+# A library works only with SQL objects of its own version.
 #
-# The library is built once more under another version, and objects are installed under that version. Where the two
-# differ, the server refuses each new session with the versions and a hint. Such a session charges nothing, decides
-# nothing and shows no balance. Tables can be read, and so dumped. Sessions that loaded the library of the objects
-# continue. Once both are of one version again, the books are those of the accepted events.
+# The test builds the library a second time under another version, and installs objects under that version. If the
+# two versions differ, the server refuses each new session, with both versions and a hint. Such a session charges
+# nothing, decides nothing and shows no balance. Its tables can still be read, and so dumped. Sessions that loaded
+# the library of the objects continue. When both versions are equal again, the books are those of the accepted
+# events.
 
 use strict;
 use warnings;
@@ -25,7 +26,7 @@ my ($bindir, $pkglibdir, $sharedir) = map { chomp(my $d = `$ENV{PG_CONFIG} --$_`
 my ($root) = $programs =~ /^(.*)\Q$bindir\E$/;
 plan skip_all => "the server's programs do not lie in a copy of its own" unless defined $root;
 
-# The objects of the tree are there already; the two files that know the version
+# The compiled objects of the tree exist already, and only the two files that contain the version
 # are compiled again.
 sub build_other_library
 {
@@ -59,7 +60,7 @@ sub make_server
 my $server = make_server();
 my %library = ($own => "$root$pkglibdir/yquota.so", $other => build_other_library());
 
-# As "make install" does: another file under the name.
+# Replace the library as "make install" does: the name then refers to a new file.
 sub install_library
 {
 	my ($version) = @_;
@@ -95,7 +96,7 @@ my %refused = (
 	'an allocation cycle' => 'SELECT * FROM yquota.schedule()',
 	'a proof' => 'SELECT * FROM yquota.verify()');
 
-# In sessions of their own.
+# Test that the functions are refused, each in a new session.
 sub are_refused
 {
 	my ($database, $objects, $loaded) = @_;
@@ -133,7 +134,7 @@ sub create
 	return;
 }
 
-# Objects of this version, and the other library under them
+# Objects of this version, whose library is replaced by the other version
 create('replaced', $own);
 set_clock($node, 'replaced', '2026-03-02 10:00+00');
 $node->safe_psql('replaced', q(INSERT INTO yquota.project (name) VALUES ('lab'); ) . start_and_finish('c1'));
@@ -150,7 +151,7 @@ $node->safe_psql('postgres', q(SELECT pg_terminate_backend(pid, 60000) FROM pg_s
 install_library($own);
 is_right('replaced', 7200, 'with this library again, what the open session inserted is charged');
 
-# Objects of the other version, and this library
+# Objects of the other version with the library of this version
 create('objects', $other);
 are_refused('objects', $other, $own);
 $node->safe_psql('objects', 'ALTER EXTENSION yquota UPDATE');

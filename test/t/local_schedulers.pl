@@ -1,6 +1,6 @@
-# The example of a local scheduler (docs/examples/local_scheduler.sql) works: lists and
-# leases, numbers of containers, requests that are served in parts, refusals.  And the
-# simulation of many of them beside central allocation shows what docs/opportunistic.md says.
+# The example of a local scheduler (docs/examples/local_scheduler.sql) works: node lists and leases,
+# container numbers, requests that are partly served, and refusals. The simulation of many local
+# schedulers beside central allocation gives the results that docs/opportunistic.md shows.
 
 use strict;
 use warnings;
@@ -38,7 +38,8 @@ sub query
 	return $node->safe_psql('scheduler', "SET timezone = 'UTC'; $sql");
 }
 
-# A heartbeat: nodes of the containers, and the last part of their names.
+# Return the nodes of the containers that a heartbeat gives, and the last part of the containers'
+# ids.
 sub heartbeat
 {
 	my ($ask, $id, $type) = @_;
@@ -80,7 +81,7 @@ is(query(q{SELECT execution_type, count FROM yquota.resource_request}), 'GUARANT
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'the books are right');
 
 #
-# Many of them beside central allocation
+# Many local schedulers beside central allocation
 #
 my %outcome;
 my $problems = 0;

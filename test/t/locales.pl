@@ -1,6 +1,6 @@
 # The extension is the same in every encoding that a server can have. It can be created, its texts can be sent to any
-# client, and names of users and projects come back as they were written. "make check" takes two encodings, "make
-# soak" all.
+# client, and names of users and projects come back as they were written. "make check" tests two encodings, and "make
+# soak" tests all.
 
 use strict;
 use warnings;
@@ -19,11 +19,11 @@ use Time::Local qw(timegm);
 my $node = PostgreSQL::Test::Cluster->new('locales');
 
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-# Work that other transactions leave for later would differ from database to database.
+# Autovacuum's work would differ from database to database.
 $node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->start;
 
-# asked(DATABASE, SQL): the answer to a client that uses UTF-8.
+# asked(DATABASE, SQL): return the answer to a client that uses UTF-8.
 sub asked
 {
 	my ($database, $sql) = @_;
@@ -49,7 +49,7 @@ foreach my $encoding (is_soak() ? sort keys %names : qw(EUC_JP KOI8R))
 	like(asked($database, q(SELECT yquota.report_html('2029-12-31', '2030-01-01'))), qr/<td>\Q$name\E<\/td>/, 'the report has the name');
 }
 
-# The catalog texts that pg_dump reads go through the encoding of the dump.
+# pg_dump converts the texts that it reads from the catalog to the encoding of the dump.
 $node->safe_psql('postgres', 'CREATE DATABASE utf8');
 asked('utf8', q(CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.project (name) VALUES ('Orléans')));
 like((run_command([ 'pg_dump', '-E', 'LATIN1', '-d', $node->connstr('utf8') ]))[0], qr/^Orl\xe9ans\t/m, 'a dump in another encoding');
@@ -58,7 +58,8 @@ foreach my $encoding (qw(LATIN1 EUC_JP))
 	command_ok([ 'pg_dump', '--binary-upgrade', '--schema-only', '-E', $encoding, '-f', '/dev/null', '-d', $node->connstr('utf8') ], "with all of the extension's texts, in $encoding");
 }
 
-# Keywords are made upper and lower case as in English, and a backslash is one, whatever the locale and the settings.
+# Upper and lower case of keywords follow the rules of English, and a backslash is an ordinary character, in every
+# locale and under every setting.
 $node->safe_psql('postgres', q(CREATE DATABASE turkish TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'));
 $node->safe_psql('postgres', 'ALTER DATABASE turkish SET standard_conforming_strings = off; ALTER DATABASE turkish SET datestyle = "Postgres, DMY"');
 is($node->safe_psql('turkish', q(SELECT upper('i') <> 'I', lower('I') <> 'i')), 't|t', 'a locale with two more letters');
@@ -83,7 +84,7 @@ is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\nyquota budget: 
 
 my $today = $node->safe_psql('postgres', 'SELECT CURRENT_DATE');
 
-# Settings that a session may have, all of which change how SQL is read or written.
+# Settings of a session that change how SQL is read or written.
 my %odd = (
 	standard_conforming_strings => 'off', escape_string_warning => 'off', backslash_quote => 'off', array_nulls => 'off',
 	transform_null_equals => 'on', quote_all_identifiers => 'on', datestyle => 'Postgres, DMY', intervalstyle => 'iso_8601',
@@ -95,12 +96,12 @@ my %odd = (
 );
 my %plain = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql('postgres', sprintf "SELECT name, quote_literal(setting) FROM pg_settings WHERE lower(name) IN (%s)", join ', ', map { "'$_'" } keys %odd);
 %plain = map { lc $_ => $plain{$_} } keys %plain;
-# a list of names
+# search_path is a list of names, not one quoted text
 $plain{search_path} =~ s/^'(.*)'$/$1/;
 $_ = "'$_'" foreach values %odd;
 
-# script(NAMES, SETTINGS): each statement with its answer and what it has written, both as a plain session shows them,
-# whatever the database sets.
+# script(NAMES, SETTINGS): return each statement with its answer and the rows that it has written. Both are shown as
+# in a session with default settings, whatever the database sets.
 sub script
 {
 	my ($names, @settings) = @_;
@@ -116,9 +117,9 @@ sub script
 	} @$names;
 }
 
-# The tables that the transaction has changed: how many rows there are, and those that it has written, without columns
-# that number transactions. The statistics of each transaction are flushed after it, be it aborted or not; otherwise
-# they would count for the next one.
+# For each table that the transaction has changed, return the number of rows and the rows that it wrote, without
+# columns of transaction numbers. The statistics of a transaction are flushed after it, even if it aborts, because
+# otherwise they would count for the next transaction.
 append_to_file("$ENV{TESTDATADIR}/digests.sql", <<~'SQL');
 	SELECT format('SELECT ''%1$s'', (SELECT count(*) FROM ONLY %1$s), (SELECT string_agg(r::text, chr(10) ORDER BY r::text COLLATE "C") FROM (SELECT %2$s FROM ONLY %1$s WHERE xmin::text::bigint >= pg_current_xact_id()::xid::text::bigint) AS r)', s.relid::regclass, c.names)
 	FROM pg_stat_xact_user_tables AS s
@@ -129,17 +130,18 @@ append_to_file("$ENV{TESTDATADIR}/digests.sql", <<~'SQL');
 	ORDER BY s.relid::regclass::text COLLATE "C" \gexec
 	SQL
 
-# Texts of SQL, and a message of the server: quote_all_identifiers quotes their names, which are then in another order.
-# Quotes and the order of words are not compared.
+# Answers that contain SQL, and a message of the server. With quote_all_identifiers the names in them are quoted, and
+# therefore in another order. Quotes and the order of words are not compared.
 my $is_sql = qr/publication_commands|sequence_commands|_query\(|column_list|shared_columns|missing_for_digest|rows_of|tend_leases/;
 
 my %month;
 @month{qw(Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)} = 0 .. 11;
 
-# Seconds that India is ahead
+# The offset of India's time from UTC in seconds
 use constant INDIA => 19800;
 
-# in_utc(TIME, SEPARATOR, FRACTION): as a plain session writes an instant, in JSON with the separator T.
+# in_utc(TIME, SEPARATOR, FRACTION): return an instant as a session with default settings writes it. In
+# JSON the separator is T.
 sub in_utc
 {
 	my ($time, $separator, $fraction) = @_;
@@ -147,27 +149,27 @@ sub in_utc
 	return strftime("%Y-%m-%d${separator}%H:%M:%S", gmtime $time) . ($fraction // '') . ($separator eq 'T' ? '+00:00' : '+00');
 }
 
-# A single row, or rows whose order docs/reference.md promises.
+# Statements that return a single row, or rows in an order that docs/reference.md promises.
 my $is_ordered = qr/^SELECT yquota|yquota[.](?:(?:top_costs|federated_top_costs|preemption_cost|schedule|allocate_distributed|place_application)[(]|(?:scheduler_queue|preemption_state|configuration_mutation)$)/;
 
-# canonical(NAME, ANSWER): the lines in an order of their own where none is promised, because parallel plans have
-# none. Instants in texts for people and in JSON are in UTC, except in the written text, which sessions with other
-# settings read. Values that differ from database to database and from run to run are left out.
+# canonical(NAME, ANSWER): return the answer in a form that can be compared. Lines are sorted where no order is
+# promised, because parallel plans have none. Instants in texts for people and in JSON are converted to UTC, but
+# not in the written rows. Values that differ between databases or runs are removed.
 sub canonical
 {
 	my ($name, $answer) = @_;
 
-	# statements of a transaction that an error has ended
+	# errors of statements in a transaction that has failed already
 	$answer =~ s/^\S*ERROR:  25P02\n//mg;
 	($answer, my $written) = split /^-- written\n/m, $answer, 2;
 	$answer =~ s{\b[A-Z][a-z]{2} (\d\d) ([A-Z][a-z]{2}) (\d\d):(\d\d):(\d\d)(\.\d+)? (\d{4}) (IST|UTC)\b}
 		{in_utc(timegm($5, $4, $3, $1, $month{$2}, $7) - ($8 eq 'IST' ? INDIA : 0), ' ', $6)}ge;
 	$answer =~ s{\b(\d{4})-(\d\d)-(\d\d)([T ])(\d\d):(\d\d):(\d\d)(\.\d+)?\+05:30}{in_utc(timegm($7, $6, $5, $3, $2 - 1, $1) - INDIA, $4, $8)}ge;
 	$answer .= "-- written\n$written";
-	# the clock of the machine, and how long something took
+	# the system's clock, and elapsed times
 	$answer =~ s/\b$today[ T]\d\d:\d\d:\d\d(?:\.\d+)?\+00(?::00)?/now/g;
 	$answer =~ s/(?<!\d[ T])\b\d\d:\d\d:\d\d\.\d{1,6}\b/took/g;
-	# names of databases, numbers of processes, roles and transactions, snapshots, names of histories, random
+	# names of databases, numbers of processes, roles and transactions, snapshots, names of timelines, random
 	# identifiers
 	$answer =~ s/^\w+\|/database|/mg if $name eq 'TABLE yquota.worker_status';
 	$answer =~ s/\bworker_state\|1\|\(t,\K\d+/process/g;
@@ -184,10 +186,11 @@ sub canonical
 	return $answer . join '', sort $written =~ /.*\n/g;
 }
 
-# Statements of a session. Each rollback looks at all plans that the session keeps.
+# Statements for each session. The number is limited, because each rollback visits all plans that
+# the session has cached.
 use constant STATEMENTS => 150;
 
-# answers(DATABASE, NAMES, SETTINGS): by name.
+# answers(DATABASE, NAMES, SETTINGS): return the answers by name.
 sub answers
 {
 	my ($database, $names, @settings) = @_;
@@ -204,7 +207,7 @@ sub answers
 	return { map { /^([^\n]*)\n(.*)\z/s ? ($1 => canonical($1, $2)) : () } split /^== /m, $output };
 }
 
-# set_for(DATABASE, SETTINGS): all of its sessions have them.
+# set_for(DATABASE, SETTINGS): change the settings for all sessions of the database.
 sub set_for
 {
 	my ($database, @settings) = @_;
@@ -218,12 +221,12 @@ set_for('odd', sort keys %odd);
 foreach my $database ('plain', 'odd')
 {
 	load_books($node, $database);
-	# The trimming of changes goes by the machine's clock.
+	# The trimming of changes depends on the system's clock.
 	$node->safe_psql($database, q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = 'infinity'));
 }
 
 learn_types($node, 'plain');
-# settled_after() names one container of several, whichever its plan finds first.
+# settled_after() returns any one of several containers, which depends on the plan.
 my @names = (statements(),
 	(map { "TABLE $_" } split /\n/, $node->safe_psql('plain', q(SELECT c.oid::regclass FROM pg_class AS c WHERE c.relkind = 'v' AND c.relnamespace = 'yquota'::regnamespace ORDER BY 1))),
 	(map { call($_, map { (values_of($_))[0] } @{ $_->{types} }) } grep { $_->{name} ne 'yquota_internal.settled_after' } functions($node, 'plain')));
@@ -231,7 +234,7 @@ my $expected = answers('plain', \@names);
 cmp_ok(scalar keys %$expected, '>', 500, 'there is much to be called');
 note scalar(keys %$expected), ' calls, ', scalar(grep { /$is_sql/ } keys %$expected), ' of them texts of SQL, ', scalar(grep { /ERROR:/ } values %$expected), ' refused';
 
-# Differences that are told with both answers
+# The number of differences that are shown with both answers
 use constant SHOWN => 20;
 
 # compare(DATABASE, WHAT, SETTINGS)

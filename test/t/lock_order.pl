@@ -1,11 +1,12 @@
-# Locks are taken in one order: that of the table in docs/internals.md.
+# Locks are taken in one order, which the table in docs/internals.md lists.
 #
-# The test calls every statement that changes state once, as Statements.pm has it. Each exclusive lock that the
-# statement holds at its end must have a place in the table. Then another session takes one of these locks, and the
-# statement is called again. When the statement waits, all locks that it holds, rows included, must come before the
-# lock that it waits for. No statement may ask for a stronger mode of a lock that it holds. Nothing depends on time.
+# The test calls once every statement that changes state, as listed in Statements.pm. Each exclusive lock that the
+# statement holds at its end must be in the table. Then another session takes one of these locks, and the statement
+# is called again. If the statement waits, all locks that it holds, including row locks, must come before the lock
+# that it waits for. No statement may request a stronger mode of a lock that it holds. The test does not depend on
+# timing.
 #
-# LOCK_ORDER_ONLY, a pattern of names, chooses statements.
+# LOCK_ORDER_ONLY is a pattern of names that selects statements.
 
 use strict;
 use warnings;
@@ -23,19 +24,19 @@ use WorkerNode;
 
 use constant PATIENCE_S => 60;
 
-# Places of locks, by name: a table, "rows of" one, or "objects of" one.
+# Positions of locks in the order, by name: a table, "rows of" a table, or "objects of" a table.
 my %place = map { /^\| (\d+) \| (rows of |objects of |)`([\w.]+)` \|/ ? ("$2$3" => $1) : () } split /\n/, slurp_file('docs/internals.md');
 cmp_ok(scalar keys %place, '>', 20, 'the table of locks was found');
 
-# A mode that conflicts with the given mode and with no weaker one.
+# For each lock mode, a mode that conflicts with it and with no weaker mode.
 my %opposite = (
 	RowExclusiveLock => 'SHARE', ShareUpdateExclusiveLock => 'SHARE UPDATE EXCLUSIVE', ShareLock => 'ROW EXCLUSIVE',
 	ShareRowExclusiveLock => 'ROW EXCLUSIVE', ExclusiveLock => 'ROW EXCLUSIVE', AccessExclusiveLock => 'ROW EXCLUSIVE');
 my @modes = qw(AccessShareLock RowShareLock RowExclusiveLock ShareUpdateExclusiveLock ShareLock ShareRowExclusiveLock ExclusiveLock AccessExclusiveLock);
 my %strength = map { $modes[$_] => $_ } 0 .. $#modes;
 
-# How another session takes several tables with one name, which a statement asks for
-# together and gives back in between, and objects of a table.
+# How another session takes certain locks. A statement locks the tables of a group together under
+# one name, and releases them in between. Objects of a table are locked by a function.
 my %block_tables = ('yquota_internal.federated_report' => 'LOCK TABLE yquota_internal.federated_status IN ACCESS EXCLUSIVE MODE');
 my %block_objects = (
 	'yquota.application' => 'SELECT yquota_internal.lock_passes()',
@@ -55,8 +56,8 @@ my ($session, $blocker, $watcher) = map { Client->new($node, 'books') } 1 .. 3;
 $watcher->run(q(SET lock_timeout = '100ms'));
 my $pid = $session->run('SELECT pg_backend_pid()') + 0;
 
-# Locked rows are found by their xmax. This does not work in tables that foreign keys refer to, where the weakest
-# locks look like others.
+# Locked rows are found by their xmax. This does not work in tables that foreign keys refer to, because their
+# weakest locks look like other locks.
 my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(<<~'SQL');
 	SELECT c.oid::regclass FROM pg_class AS c
 	WHERE c.relkind = 'r' AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
@@ -65,8 +66,8 @@ my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(
 is(join(', ', sort map { "rows of $_" } @row_tables), join(', ', sort grep { /^rows/ } keys %place), 'rows that have a place can be looked at');
 my $locked_rows = join ' UNION ALL ', map { "(SELECT 'rows of $_' FROM $_ WHERE xmax = ANY (ARRAY(SELECT transactionid FROM pg_locks WHERE pid = $pid AND locktype = 'transactionid' AND granted)) LIMIT 1)" } @row_tables;
 
-# Does a lock keep other statements than DROP and the like away?  That of a statement
-# which changes rows does where other statements ask for more.
+# Return whether a lock conflicts with statements other than DROP and the like. The lock of a
+# statement that changes rows does, where other statements take stronger locks.
 sub matters
 {
 	my ($name, $mode, $kind) = @$_;
@@ -74,7 +75,8 @@ sub matters
 	return $kind eq 'object' || $strength{$mode} > $strength{RowExclusiveLock} || $mode eq 'RowExclusiveLock' && exists $place{$name};
 }
 
-# A reader of the ledger matters to statements that post to it, unless sealing is kept away.
+# Return whether a reader of the ledger conflicts with statements that post to it, which is not so
+# while sealing is locked out.
 sub reads_ledger
 {
 	my (@held) = @_;
@@ -83,14 +85,14 @@ sub reads_ledger
 	return grep { $_->[0] eq 'yquota.charge' && $_->[1] eq 'AccessShareLock' } @held;
 }
 
-# The state of the books that a session reports.
+# A query of the state of the books that a session reports.
 my $told = q(SELECT (SELECT json_agg(v) FROM yquota.verify() AS v) AS problems, (SELECT json_agg(c) FROM yquota.cost_between('-infinity', 'infinity', '{project,queue}') AS c),
 	(SELECT json_agg(b) FROM yquota.project AS p, yquota.balance_at(p.name, yquota.clock()) AS b), (SELECT count(*) FROM yquota.container_event), (SELECT count(*) FROM yquota.charge));
 my $told_before;
 my $replanned = 0;
 
-# Return the locks that the statement holds at its end; undef when it failed. Plans that are made while tables have
-# come or gone are made anew when that is rolled back.
+# Return the locks that the statement holds at its end, or undef if it failed. Plans that were made while tables
+# were created or dropped are made again after the rollback.
 sub call_alone
 {
 	my ($name) = @_;
@@ -111,7 +113,7 @@ sub call_alone
 }
 
 # call_blocked(NAME): wait until the statement has ended or waits for a lock. Return the lock that it waits for and
-# the locks that it holds then, or nothing when it has ended.
+# the locks that it then holds, or nothing if it has ended.
 sub call_blocked
 {
 	my ($name) = @_;
@@ -154,7 +156,7 @@ foreach my $name (grep { !defined $ENV{LOCK_ORDER_ONLY} || /$ENV{LOCK_ORDER_ONLY
 		push @wrong, "$lock_name in $mode has no place in the table" if !exists $place{$lock_name};
 		my $block = $kind eq 'object' ? $block_objects{ $lock_name =~ s/^objects of //r } :
 		  $block_tables{$lock_name} // "LOCK TABLE ONLY $lock_name IN $opposite{$mode} MODE";
-		# no statement asks for the ledger alone
+		# no statement locks only the ledger
 		next if !defined $block || $blocked{$block}++ || $lock_name eq 'yquota.charge';
 		$blocker->run("BEGIN; $block");
 		my ($waits, $before) = call_blocked($name);

@@ -1,10 +1,9 @@
-# Statements that wait for each other, at the same time: no single statement becomes
-# part of a circle.
+# Statements that share locks run at the same time. No single statement may become part of a deadlock.
 #
-# Each of several sessions calls one statement in a transaction of its own, keeps its locks for a moment, and rolls
-# back. The server looks for deadlocks soon. In "make check" the statements are groups that are known to share locks.
-# In "make soak" random groups follow, of all statements that change state, each of which shares a lock with another
-# one.
+# Each of several sessions calls one statement in its own transaction, keeps its locks for a moment, and rolls back.
+# The server checks for deadlocks soon. "make check" uses groups of statements that are known to share locks. "make
+# soak" also uses random groups of all statements that change state, in which each statement shares a lock with
+# another one.
 
 use strict;
 use warnings;
@@ -63,7 +62,7 @@ sub wait_for_all
 	return @outcomes;
 }
 
-# Run one round of statements; return the deadlocks, as text.
+# Run one round of statements, and return the deadlocks as text.
 sub play
 {
 	my @names = @_;
@@ -86,7 +85,7 @@ sub play
 	return @circles;
 }
 
-# first_of(SESSION...): waits until one has ended, and returns which, and its outcome.
+# first_of(SESSION...): wait until one session has ended, and return it and its outcome.
 sub first_of
 {
 	my @running = @_;
@@ -105,8 +104,8 @@ sub first_of
 	die "statements have not ended\n";
 }
 
-# Sealing waits for a reader of the ledger.  Forgiving, which reads and posts, does not
-# wait for sealing, nor sealing for it.
+# Sealing waits for a reader of the ledger. Forgiving reads the ledger and posts to it, and neither
+# forgiving nor sealing waits for the other.
 sub forgive_beside_sealing
 {
 	my ($reader, $sealing, $forgiving) = @sessions;
@@ -128,8 +127,8 @@ sub forgive_beside_sealing
 	return;
 }
 
-# Closing a period settles containers that events wait for.  A session that sends these
-# events again waits for the closing one, which does not wait for it.
+# Closing a period settles containers for which rejected events wait. A session that retries these
+# events waits for the closing session, which does not wait for the other.
 sub retry_beside_closing
 {
 	my ($feed, $closing, $retrying) = @sessions;
@@ -175,7 +174,7 @@ if (is_soak())
 		push @{ $users{ $_->[0] } }, $name foreach grep { $_->[1] !~ /^(?:AccessShare|RowShare)Lock$/ } locks_of($sessions[1], $pid, 'true');
 		$sessions[0]->run('ROLLBACK');
 	}
-	# tables that one statement writes to are no use
+	# tables that only one statement writes to are of no use here
 	my @shared = grep { @{ $users{$_} } > 1 } sort keys %users;
 
 	cmp_ok(scalar @shared, '>', 10, 'locks are shared');

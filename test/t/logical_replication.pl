@@ -1,9 +1,9 @@
-# A copy by logical replication. The ledger and all that belongs to it are replicated as data; the subscriber charges
-# nothing, because statement triggers do not fire there. The copy begins with a dump of the slot's snapshot, history
-# included, while events continue. Then it shows the rows of the publisher after changes of prices, in sessions that
-# know older ones, and after corrections and voids. Further changes are events set aside or deferred, compaction,
-# sealing and archiving. A publication of all tables does not keep the publisher from any operation. After a
-# switch-over the copy continues where the publisher stopped.
+# A copy by logical replication. The ledger and all its tables are replicated as data. The subscriber charges
+# nothing, because statement triggers do not fire there. The copy begins with a dump of the slot's snapshot,
+# including history, while events continue. The copy must show the same rows as the publisher after changes of
+# prices, corrections and voids, also in sessions that have cached older prices. Further changes are rejected and
+# deferred events, compaction, sealing and archiving. A publication of all tables does not prevent any operation on
+# the publisher. After a switch-over the copy continues where the publisher stopped.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ $subscriber->start;
 
 sub at { return "2026-03-02 $_[0]+00"; }
 
-# Both clocks; the setting of the clock is not replicated.
+# Set both clocks, because the setting of the clock is not replicated.
 sub set_clocks
 {
 	my ($at) = @_;
@@ -39,7 +39,8 @@ sub set_clocks
 
 sub run { return $publisher->safe_psql('postgres', $_[0]); }
 
-# The queries that both have to answer alike; of the log only the events of containers.
+# Queries that must have equal results on both servers. Of the log they read only events of
+# containers.
 my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FROM yquota.project_balance',
 	'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost', 'SELECT * FROM yquota.queue_usage',
 	'SELECT * FROM yquota.node_usage', 'SELECT * FROM yquota.current_price', 'SELECT * FROM yquota.price_history',
@@ -81,7 +82,7 @@ sub finish
 	return;
 }
 
-# History, archived and sealed, with containers that go on
+# Sealed and archived history, with containers that continue to run
 start_at($publisher, 'postgres', at('10:00'));
 run(<<~'SQL');
 	INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
@@ -97,7 +98,7 @@ finish('a', 4, 4, '10:30');
 run("SELECT count(*) FROM yquota.archive('public.ledger', 'infinity'); SELECT yquota.seal_history()");
 finish('a', 5, 5, '10:45');
 
-# The copy, while events go on between slot and dump, and dump and subscription
+# Make the copy, while events arrive between slot and dump, and between dump and subscription
 run($_) foreach split /\n/, run('SELECT * FROM yquota.publication_commands()');
 is(run("SELECT string_agg(pubname, ', ' ORDER BY pubname) FROM pg_publication"), 'yquota_books, yquota_state', 'the books are published');
 is( run(<<~'SQL'), 'yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.charged_through, yquota_internal.counter_delta',
@@ -118,17 +119,18 @@ $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION $slot CONNECTION '" . $p
 set_clocks('11:00');
 is_alike('events while the copy was made');
 
-# Applied rows are data even if the trigger charge_events fires always.
+# Replicated rows are not charged even if the trigger charge_events always fires.
 $subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE ALWAYS TRIGGER charge_events');
 finish('b', 3, 3, '10:58');
 is_alike("events, with the trigger charge_events on the copy enabled always");
 $subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events');
 
-# Rows of container that make way for known ones do not come to the copy.
+# A repeated START inserts a row of container and removes it again, and such rows do not reach the
+# copy.
 starts('b', 7, '10:50');
 is_alike('STARTs that are repeated, of running and of finished containers, and a new one');
 
-# A session of the copy that knows prices
+# A session on the copy has cached prices
 my $balance = "SELECT burn_rate FROM yquota.project_balance WHERE project = 'lab'";
 my $reader = $subscriber->background_psql('postgres', on_error_stop => 1);
 my $rate = $reader->query_safe($balance);
@@ -141,7 +143,7 @@ is_alike('a new price');
 isnt($reader->query_safe($balance), '', 'the copy goes on');
 $reader->quit;
 
-# Everything else that happens to books
+# All other changes of the books
 run(<<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'b4', '2026-03-02 11:30+00', '[vcores=9]');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue) VALUES ('CONTAINER_UPDATE', 'b2', '2026-03-02 10:52+00', 'root.b');
@@ -163,7 +165,8 @@ run(q(SET yquota.charging = deferred; INSERT INTO yquota.container_event (event,
 run('SELECT charged FROM yquota.charge_deferred()');
 is_alike('an event that was deferred');
 
-# The scheduler: a master, containers, a reservation, an increase that waits, and one that is heard of
+# The scheduler: an application master, containers, a reservation, an increase that waits, and an
+# increase that was acknowledged
 run(<<~'SQL');
 	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.q', '100');
 	INSERT INTO yquota.node (name, total) VALUES ('m1', '[memory-mb=4096,vcores=4]'), ('m2', '[memory-mb=4096,vcores=4]');
@@ -180,7 +183,7 @@ run(<<~'SQL');
 isnt(run('SELECT (SELECT count(*) FROM yquota.reserved_container) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
 is_alike('what the scheduler decided');
 
-# Compact while all tables are published to another subscriber, too
+# Compact while all tables are also published to another subscriber
 run('CREATE PUBLICATION everything FOR ALL TABLES');
 run('SELECT yquota.start_worker()');
 live_through($publisher, 'postgres', 3, '1 min');
@@ -197,7 +200,7 @@ $subscriber->safe_psql('postgres', 'SELECT yquota_internal.compact_counters()');
 is($subscriber->safe_psql('postgres', $deltas), 0, 'the copy compacts by itself');
 is_alike('compacted on the copy');
 
-# History leaves the publisher only.
+# Archiving deletes history only on the publisher.
 run("SELECT yquota.stop_worker()");
 run("SELECT yquota.seal_history()");
 set_clocks('13:00');
@@ -210,7 +213,7 @@ $publisher->wait_for_catchup($slot);
 is($subscriber->safe_psql('postgres', $balances), run($balances), 'archived there: the balances are the same');
 is($_->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'archived there: the books prove themselves: ' . $_->name) foreach $publisher, $subscriber;
 
-# Switch-over, as docs/backup.md has it
+# Switch-over, as docs/backup.md describes it
 my $totals = 'SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1';
 my $before = run($totals);
 my $sequences = run('SELECT * FROM yquota.sequence_commands()');

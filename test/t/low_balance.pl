@@ -1,6 +1,7 @@
-# The worker raises alerts of low balances and clears them, each once, also when the server is killed in between and a
-# standby takes over. A reader of notifications who keeps the position misses none and sees none twice: on the primary,
-# on the standby, after the failover. In a database that is restored from a dump the reader begins with its own.
+# The worker raises and clears each alert of a low balance once, even if the server is killed in between and a standby
+# takes over. A reader of notifications who keeps the position misses none and sees none twice: on the primary, on the
+# standby, and after the failover. In a database restored from a dump the reader starts with the notifications of the
+# new server.
 
 use strict;
 use warnings;
@@ -13,7 +14,8 @@ use WorkerNode;
 my $node = new_node('primary', "shared_preload_libraries = 'yquota'", "yquota.databases = 'work'", 'autovacuum = off');
 my $position;
 
-# read_on(NODE, DATABASE, NUMBER, EXPECTED, NAME): so many notifications are there, and they are the expected ones.
+# read_on(NODE, DATABASE, NUMBER, EXPECTED, NAME): test that so many notifications arrive, and that they are the
+# expected ones.
 sub read_on
 {
 	my ($server, $database, $number, $expected, $name) = @_;
@@ -23,7 +25,7 @@ sub read_on
 	is_soon($server, $database, "(SELECT count(*) >= $number FROM yquota.read_notifications($after) AS n WHERE n.kind = 'spending_threshold')", "$name: they come");
 	my @rows = map { [ split /\|/ ] } split /\n/,
 	  $server->safe_psql($database, "SELECT n.position, n.event, n.subject FROM yquota.read_notifications($after) AS n");
-	# others are about the new cluster
+	# other notifications are about the new cluster
 	is_deeply([ map { "$_->[1] $_->[2]" } grep { $_->[2] =~ /^lab / } @rows ], $expected, $name);
 	$position = $rows[-1][0] if @rows;
 	return;
@@ -51,12 +53,13 @@ $node->safe_psql('work', <<~'SQL');
 	SQL
 is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker is at work');
 
-# Credits that remain: at the next compute interval
+# Remaining credit is checked at the next compute interval
 spend('c1', '2030-01-01 00:00 UTC', 600);
 set_clock($node, 'work', '2030-01-01 00:01 UTC');
 read_on($node, 'work', 1, ['raised lab 400 credits'], 'credit is low');
 
-# A job looks for credit that lasts for little time at the next quarter of an hour. A killed server repeats nothing.
+# A job checks every quarter of an hour for credit that lasts for little time. When the server is killed, no alert
+# is repeated.
 set_clock($node, 'work', '2030-01-01 00:15 UTC');
 read_on($node, 'work', 1, ['raised lab lasts less than 1 day'], 'credit lasts for little time');
 my @gone = server_pids($node);
@@ -68,7 +71,7 @@ is_soon($node, 'work', mark() . " = '2030-01-01 00:30 UTC'", 'after a crash a wo
 is_soon($node, 'work', q((SELECT started_at = '2030-01-01 00:30 UTC' FROM yquota_internal.job_run WHERE job = 'forecast')), 'and so is the job');
 read_on($node, 'work', 0, [], 'nothing is told again');
 
-# A grant clears both. On a standby the reader goes on.
+# A grant clears both alerts. On a standby the reader continues.
 $node->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'copy', has_streaming => 1);
@@ -77,14 +80,14 @@ $node->safe_psql('work', q(INSERT INTO yquota.quota_grant (project, amount, reas
 set_clock($node, 'work', '2030-01-01 00:45 UTC');
 is_soon($node, 'work', q((SELECT count(*) = 2 FROM yquota.alert WHERE kind = 'spending_threshold' AND cleared_at IS NOT NULL)), 'a grant clears them');
 $node->wait_for_catchup($standby);
-# fast and slow tasks are two processes
+# two processes clear the alerts, one for quick tasks and one for slow tasks
 my $after = $position;
 my @cleared = sort split /\n/, $node->safe_psql('work', "SELECT subject FROM yquota.read_notifications('$after') WHERE event = 'cleared' AND subject LIKE 'lab %'");
 is_deeply(\@cleared, [ 'lab 400 credits', 'lab lasts less than 1 day' ], 'clearing is told');
 is_soon($standby, 'work', "(SELECT count(*) = 2 FROM yquota.read_notifications('$after') AS n WHERE n.event = 'cleared' AND n.subject LIKE 'lab %')", 'on the standby, too');
 $position = $standby->safe_psql('work', "SELECT position FROM yquota.read_notifications('$after') AS n OFFSET (SELECT count(*) - 1 FROM yquota.read_notifications('$after'))");
 
-# Before the expiry, told by the standby that takes over; its transactions come after those of the old primary.
+# The standby takes over, and reports the coming expiry. Its transactions come after those of the old primary.
 my $dump = $node->backup_dir . '/work.dump';
 system_or_bail('pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('work'));
 @gone = server_pids($node);
@@ -97,12 +100,12 @@ read_on($node, 'work', 1, ['raised lab grant 1, 7 days'], 'the new primary tells
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota_internal.notification_epoch'), 2, 'in an epoch of its own');
 spend('c2', '2030-01-25 00:00 UTC', 1000);
 set_clock($node, 'work', '2030-01-25 00:15 UTC');
-# either of the two processes may be the first
+# either of the two processes may be first
 is_soon($node, 'work', q((SELECT string_agg(subject, ', ' ORDER BY subject COLLATE "C") = 'lab 400 credits, lab lasts less than 1 day' FROM yquota.alert WHERE kind = 'spending_threshold' AND cleared_at IS NULL)),
 	'the alerts are raised again, and that of the spent grant is over');
 is($node->safe_psql('work', q(SELECT * FROM yquota.verify())), '', 'the books are right');
 
-# A dump has alerts, and no notifications. The reader's position is of another server there.
+# A dump has alerts but no notifications. There the reader's position belongs to another server.
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 system_or_bail('pg_restore', '-d', $node->connstr('restored'), $dump);
 is($node->safe_psql('restored', q(SELECT count(*) FROM yquota.alert WHERE kind = 'spending_threshold')), 2, 'a dump has alerts');

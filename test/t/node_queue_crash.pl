@@ -1,12 +1,12 @@
-# The server is killed while many agents of nodes ask for work, its backends too, and it
-# fails over to a synchronous standby.
+# The server or its backends are killed while many nodes' agents ask for work. Then it fails over to a synchronous
+# standby.
 #
-# After each crash every answer that an agent received is still true. Containers that were said to start run, or did,
-# and no container was said to start twice. Running containers of which no agent heard are work of their node. Queues
-# are as long as their nodes were told; no node runs more than it has room for; and the books agree. In the end every
-# container that arrived has run or was dropped, and is gone.
+# After each crash every answer that an agent received is still true. Containers that an agent was told to start are
+# running or have run, and no container was told to start twice. Running containers of which no agent was told are in
+# the work of their node. Queues are as long as the nodes were told. No node runs more than it has room for, and
+# verify() finds no fault. In the end every container that arrived has run or was dropped, and has left.
 #
-# NODE_QUEUE_SEED repeats the calls of clients and the order of kills, though not to the moment.
+# NODE_QUEUE_SEED repeats the calls of clients and the order of kills, but not their exact timing.
 
 use strict;
 use warnings;
@@ -50,7 +50,7 @@ sub rows_of { return split /\n/, $server->safe_psql('cluster', $_[0]); }
 
 my $told = q('told', a.action, a.container_id);
 
-# Containers that no other client looks after, in a state.
+# Return containers in a given state that no other client handles.
 sub own
 {
 	my ($slot, $state) = @_;
@@ -83,7 +83,7 @@ sub next_statement
 	return { sql => sprintf "SELECT $told FROM yquota.advance_node_queue('%s') AS a", node_name() } if $draw < 0.84;
 	return { sql => sprintf "SELECT $told FROM yquota.shed_containers('%s', %d) AS a", node_name(), any(0, 2, 4) } if $draw < 0.88;
 	return { sql => sprintf q(BEGIN; SELECT a.action FROM yquota.advance_node_queue('%s') AS a; ROLLBACK), node_name() } if $draw < 0.92;
-	# some of the answers that the agent heard: the rest is still work
+	# acknowledge some of the answers that the agent received, so the rest remains in the work
 	my @ids = splice @heard, 0, 10;
 	return { sql => join '; ', map { my $node = "n$_";
 		sprintf q(SELECT yquota.acknowledge_node_work('%s', ARRAY(SELECT w FROM yquota.node_work('%s') AS w WHERE w.container_id = ANY ('{%s}') AND w.action IN ('start', 'resume')))), $node, $node, join ',', @ids } 1 .. NODES };
@@ -129,7 +129,7 @@ sub take_answers
 	return 1;
 }
 
-# Let clients work until so many statements were sent and all are at work; then kill.
+# Let clients work until they have sent so many statements and all are busy, and then kill.
 sub kill_after
 {
 	my ($most, $kill) = @_;
@@ -205,7 +205,7 @@ sub differences
 	push @wrong, rows_of(q(SELECT n.name, yquota.sum(c.allocation) FROM yquota.node AS n JOIN yquota.container AS c ON c.node = n.name AND c.is_running
 		JOIN yquota.node_queue AS q ON q.container_id = c.container_id AND q.left_at IS NULL
 		GROUP BY n.name, n.total HAVING NOT yquota.sum(c.allocation) OPERATOR(yquota.<@) n.total));
-	# each start and each resumption is one event, and each wait of one that ran
+	# each start and each resumption is one event, and so is each pause
 	push @wrong, rows_of(q(SELECT 'runs twice at once', e.container_id FROM yquota.container_event AS e
 		WHERE e.event <> 'CONTAINER_FINISH' AND e.is_running IS NOT NULL GROUP BY e.container_id
 		HAVING count(*) FILTER (WHERE e.is_running) - count(*) FILTER (WHERE NOT e.is_running) NOT IN (-1, 0, 1)));
@@ -231,7 +231,7 @@ cmp_ok($lost, '>', 0, 'there were statements of which nobody knew what had becom
 cmp_ok(scalar(keys %started), '>', 30, 'containers were started');
 cmp_ok(scalar(keys %resumed), '>', 0, 'containers were resumed');
 
-# An agent ends all that is left.
+# Agents end all containers that are left.
 my $rounds = 0;
 while ($rounds++ < 1000 && $server->safe_psql('cluster', q(SELECT EXISTS (SELECT FROM yquota.node_queue WHERE left_at IS NULL))) eq 't')
 {

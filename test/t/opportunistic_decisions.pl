@@ -1,18 +1,18 @@
 # Opportunistic containers are given out as Hadoop 3.4.1 does it.
 #
 # Each line of test/scheduler/opportunistic.jsonl is a workload with the results of Hadoop's NodeQueueLoadMonitor,
-# QueueLimitCalculator, CentralizedOpportunisticContainerAllocator and DistributedOpportunisticContainerAllocator. A
-# workload has nodes that join, report and leave, sorts, selections of a node, and heartbeats of applications, each
-# with its result. Hadoop draws the node at which a search for any node begins; the record has the draw, and the test
-# gives it to yquota.
+# QueueLimitCalculator, CentralizedOpportunisticContainerAllocator and DistributedOpportunisticContainerAllocator.
+# The steps of a workload are nodes that join, report and leave, sorts, selections of a node, and heartbeats of
+# applications. Each step has its result. Hadoop draws a random node at which a search for any node begins. The
+# record has this node, and the test gives it to yquota.
 #
-# Each is played through SQL: rows of yquota.node, report_nodes(), the views of the load list,
-# allocate_opportunistic() and allocate_distributed().  More records are played if OPPORTUNISTIC_RECORDS names a file
-# of them.
+# Each line is played through SQL: rows of yquota.node, report_nodes(), the views of the load list,
+# allocate_opportunistic() and allocate_distributed(). OPPORTUNISTIC_RECORDS may name a file of further records,
+# which are played, too.
 #
-# Hadoop tries the hosts of a request and the nodes of a rack in the order of hash tables,
-# yquota by name.  Nodes are renamed so that both orders are the same; a workload ends before the
-# first step in which the orders contradict each other.
+# Hadoop tries the hosts of a request and the nodes of a rack in the order of hash tables, and yquota tries them by
+# name. The test renames nodes so that both orders are the same. A workload ends before the first step in which the
+# orders contradict each other.
 
 use strict;
 use warnings;
@@ -25,7 +25,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The order of Java's hash tables of up to 12 names.
+# Return the position of a name in a Java hash table of up to 12 names.
 sub bucket
 {
 	my ($name) = @_;
@@ -35,7 +35,7 @@ sub bucket
 	return ($hash ^ $hash >> 16) & 15;
 }
 
-# Pairs of nodes of which the first has to come before the second.
+# Return pairs of nodes of which the first must come before the second.
 sub constraints
 {
 	my ($workload) = @_;
@@ -64,7 +64,7 @@ sub constraints
 	return \%before;
 }
 
-# New names in an order that keeps to the constraints, or undef when there is none.
+# Return new names in an order that satisfies the constraints, or undef if there is none.
 sub new_names
 {
 	my ($before) = @_;
@@ -139,7 +139,8 @@ is(scalar keys %kinds, 7, 'steps of all families were compared under every compa
 note("$_: $compared{$_}") foreach sort keys %compared;
 cmp_ok($compared{containers}, '>', 100, 'containers were given out');
 
-# Results that Hadoop has not decided so; draws are given.
+# Falsified results, which the comparison must find. The random nodes are inputs, and are not
+# falsified.
 my @falsified = falsify(\@workloads, figure => sub { $_[0] =~ m{^steps/\d+/result/(?!any_starts)} },
 	maps => qr{^steps/\d+/result/(?:outstanding|nodes_after|outstanding/[^/]+/locations)$}, name => 'added');
 is(unnoticed(\@falsified, map { (split /\|/, $_, 3)[2] } play(map { $_->[1] } @falsified)), '', 'every falsified decision and figure is found');

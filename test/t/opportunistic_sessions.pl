@@ -1,9 +1,9 @@
-# Eight clients give out opportunistic containers at the same time, repeat calls, and roll
-# some back; then the server is killed, and fails over.
+# Eight clients give out opportunistic containers at the same time. They repeat some calls and roll back others. Then
+# the server is killed, and fails over.
 #
 # While a node sends no new report, its containers never exceed the room in its last report, and in the end they fill
-# it exactly. The test counts containers in the books, not in yquota's notes of slots. A repeated call gives the same
-# containers. After a crash, and on a server that was a standby, no node is known until it reports. On a standby the
+# it exactly. The test counts containers in the books, not in yquota's own counters of slots. A repeated call gives
+# the same containers. After a crash, and on a promoted standby, no node is known until it reports. On a standby the
 # views are empty.
 
 use strict;
@@ -39,10 +39,10 @@ $node->safe_psql('postgres', <<~SQL);
 		LATERAL yquota.submit_application('application_1_' || n, 'ann', NULL, CASE n % 2 WHEN 0 THEN 'a' ELSE 'b' END, project => 'p', unmanaged => true);
 	SQL
 
-# The room that the last report of each node leaves, by the test's own account.
+# The room that the last report of each node leaves, as the test computes it.
 my %room;
 
-# Nodes report some queues; containers that are there have ended or run by then.
+# Let nodes report queues of random lengths. Older containers have ended or run by then.
 sub report
 {
 	my @rows;
@@ -59,7 +59,7 @@ sub report
 	return;
 }
 
-# Containers that started since, by node.
+# Return the number of containers that have started since, by node.
 sub started
 {
 	my ($since) = @_;
@@ -69,7 +69,7 @@ sub started
 
 sub last_event { return $node->safe_psql('postgres', 'SELECT coalesce(max(event_id), 0) FROM yquota.container_event'); }
 
-# The nodes that have more containers than their reports left room for.
+# Return the nodes that have more containers than their reports left room for.
 sub overfull
 {
 	my (%started) = @_;
@@ -79,7 +79,8 @@ sub overfull
 
 my %response = map { ($_ => 0) } 1 .. CLIENTS;
 
-# The next step of a client: a call, in a transaction of some kind, that is rolled back now and then.
+# Return the next statement of a client: a call in a transaction of a random kind, which is sometimes
+# rolled back.
 sub statement
 {
 	my ($client) = @_;
@@ -90,14 +91,15 @@ sub statement
 	my $call = "SELECT container_id FROM yquota.allocate_opportunistic('application_1_$client', ARRAY[$asks]::yquota.container_request[], response_id => " . ++$response{$client} . ')';
 	my $level = ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')[ int rand 3 ];
 
-	# a reply that is lost: the call is repeated
+	# a reply is lost, so the call is repeated
 	return "$call; $call" if rand() < 0.2;
 	return "BEGIN ISOLATION LEVEL $level; SELECT count(*) FROM yquota.container; $call; COMMIT" if rand() < 0.4;
 	return "BEGIN; $call; ROLLBACK" if rand() < 0.3;
 	return $call;
 }
 
-# Let clients work until each has made so many calls, or "until" says so; returns their answers.
+# Let clients work until each has made so many calls, or until "until" returns true. Return their
+# answers.
 sub work
 {
 	my ($calls, $until) = @_;
@@ -135,11 +137,11 @@ foreach my $round (1 .. 3)
 	my @outcomes = work(CALLS);
 	my %started = started($since);
 
-	# a serializable transaction may have to be repeated
+	# a serializable transaction may fail, and would have to be repeated
 	my @failed = grep { defined $_->{sqlstate} && !($_->{sqlstate} eq '40001' && $_->{sql} =~ /SERIALIZABLE/) } @outcomes;
 	is(join("\n", map { "$_->{sql}: $_->{answer}" } @failed), '', "round $round: no call failed");
 	is(overfull(%started), '', "round $round: no node has more containers than its report left room for");
-	# all that is wanted elsewhere goes wherever there is room
+	# requests for any node use all the room that is left
 	$node->safe_psql('postgres', "UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = @{[NODES]}; SELECT yquota.set_clock(yquota.clock() + interval '2 s'); "
 		. "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 1000, 9, 9, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]); "
 		. "UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = 5; SELECT yquota.request_containers('application_1_1', '[memory-mb=512,vcores=1]', 0, priority => 9, allocation_request_id => 9, execution_type => 'OPPORTUNISTIC')");
@@ -172,7 +174,7 @@ sub books_are_right
 sub is_told_once
 {
 	my ($when, @outcomes) = @_;
-	# a serializable transaction may fail at its commit, after it has answered
+	# a serializable transaction may fail at commit, after it has answered
 	my %told = map { ($_ => 1) } map { $_->{sql} =~ /ROLLBACK/ || $_->{lost} || defined $_->{sqlstate} ? () : $_->{answer} =~ /^(container_\w+)$/mg } @outcomes;
 	my %there = map { ($_ => 1) } split /\n/, $node->safe_psql('postgres', 'SELECT container_id FROM yquota.container');
 

@@ -1,7 +1,7 @@
-# pg_upgrade moves the books as they are: the log, ledger and sealed history, running containers, waiting and
-# uncompacted events, prices, and the numbers that continue. No worker starts meanwhile, although both servers'
-# configurations ask for one; it starts afterwards. The test upgrades from this version of the server to itself, which
-# takes all steps of an upgrade. It also upgrades from every older version that has yquota, if there is one.
+# pg_upgrade moves the books unchanged: the log, ledger and sealed history, running containers, waiting events,
+# deltas, prices, and numbers that continue. No worker starts during the upgrade, although the configurations of both
+# servers list its database. It starts afterwards. The test upgrades from this version of the server to itself, which
+# takes all steps of an upgrade. It also upgrades from every older version that is installed with yquota.
 
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ my $configuration = <<~'CONF';
 	fsync = off
 	CONF
 
-# The major version of the server whose programs lie there; undef for none.
+# Return the major version of the server whose programs are in a directory, or undef.
 sub version_of
 {
 	my ($directory) = @_;
@@ -30,7 +30,7 @@ sub version_of
 	return -x "$directory/postgres" && `'$directory/postgres' --version` =~ /\(PostgreSQL\) (\d+)/ ? $1 : undef;
 }
 
-# Programs of older servers that yquota was installed for, by version
+# Return the programs of older servers for which yquota is installed, by version
 sub older_servers
 {
 	my %found;
@@ -44,8 +44,8 @@ sub older_servers
 	return %found;
 }
 
-# Every row of every table of the extension and of segments of history, but what
-# the server says of itself.
+# Return every row of every table of the extension and of segments of history, except state of the
+# server itself.
 sub contents
 {
 	my ($node) = @_;
@@ -72,7 +72,7 @@ sub test_upgrade
 	my $old = PostgreSQL::Test::Cluster->new("old_$name", @old);
 	my $new = PostgreSQL::Test::Cluster->new("new_$name");
 
-	# pg_upgrade wants a new cluster without yquota: not a copied one.
+	# pg_upgrade needs a new cluster without yquota, so do not copy the usual one.
 	$_->init(extra => ['--no-instructions']), $_->append_conf('postgresql.conf', $configuration) foreach $old, $new;
 	$old->start;
 	$old->safe_psql('postgres', 'CREATE DATABASE books');
@@ -96,8 +96,8 @@ sub test_upgrade
 		INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c4', '2026-03-02 09:50+00');
 		SELECT yquota.seal_history();
 		SQL
-	# The worker is gone before rows are compared; what both servers read when they
-	# start asks for one.
+	# The worker must be gone before rows are compared. The file that both servers read at start
+	# still lists the database.
 	$old->append_conf('postgresql.conf', "yquota.databases = ''");
 	$old->reload;
 	$old->poll_query_until('books', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'yquota worker'");

@@ -1,8 +1,8 @@
 # Physical backups and recovery to a point in time. One session keeps a journal of statements while the server is
-# backed up. Each minute a container starts, the container of seven minutes before finishes, and the price doubles in
-# between. Every recovered server holds the statements before its point, all of them and no other, charged to the last
-# digit by this file's own arithmetic. It proves itself, has the last price, and the worker continues with it. Time
-# that has passed until then is an outage.
+# backed up. Each minute a container starts, the container that started seven minutes before finishes, and in between
+# the price doubles. Every recovered server must have exactly the statements before its target, charged to the last
+# digit as this file computes it. There verify() finds no fault, the last price is in force, and the worker continues
+# with it. The time that has passed until then is an outage.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ use constant LIFE => 7;    # minutes that a container runs
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 
-# A worker must not see yquota before the clock is set: not in a copied cluster.
+# A worker must not see yquota before the clock is set, so do not use a copied cluster.
 $primary->init(has_archiving => 1, allows_streaming => 1, extra => ['--no-instructions']);
 $primary->append_conf('postgresql.conf', <<~'CONF');
 	shared_preload_libraries = 'yquota'
@@ -37,7 +37,7 @@ my @lsn;            # end of the WAL after each of them
 
 sub minute { return "timestamptz '2026-03-02 00:00+00' + $_[0] * interval '1 min'"; }
 
-# The next statement of the journal, in a transaction whose number it returns.
+# Write the next statement of the journal, and return the id of its transaction.
 sub write_next
 {
 	my $next = $written + 1;
@@ -58,8 +58,8 @@ sub write_next
 
 sub write_some { write_next() foreach 1 .. $_[0]; return; }
 
-# Seconds of a container's minutes, each at its price; a running container does so until
-# the last minute of the journal.
+# Return the cost of a container: the seconds of its minutes, each at its price. A running container
+# costs until the last minute of the journal.
 sub cost
 {
 	my ($number, $until, $doubled_from) = @_;
@@ -72,7 +72,7 @@ sub cost
 	return $cost;
 }
 
-# is_journal(NODE, NUMBER, DOUBLED_FROM, NAME): the node holds just so many
+# is_journal(NODE, NUMBER, DOUBLED_FROM, NAME): test that the server has exactly the first NUMBER
 # statements of the journal.
 sub is_journal
 {
@@ -95,8 +95,8 @@ sub is_journal
 	return;
 }
 
-# goes_on(NODE, NUMBER, DOUBLED_FROM, NAME): later statements are sent again, and
-# more, with the worker at work.
+# goes_on(NODE, NUMBER, DOUBLED_FROM, NAME): send later statements again, and new ones, while the
+# worker runs.
 sub goes_on
 {
 	my ($node, $number, $doubled_from, $name) = @_;
@@ -111,8 +111,8 @@ sub goes_on
 	return;
 }
 
-# recovered(NAME, SETTING...): a server recovered to its target.  The clock runs
-# away from the primary's worker, which is no outage.
+# recovered(NAME, SETTING...): return a server that is recovered to its target. Its clock may be
+# ahead of the last mark of the primary's worker, which must not be an outage.
 sub recovered
 {
 	my ($name, @settings) = @_;
@@ -125,7 +125,7 @@ sub recovered
 	return $node;
 }
 
-# Under load: statements go on from before the backup begins until it has ended.
+# Back up under load: statements continue from before the backup until it has ended.
 write_some(20);
 $primary->safe_psql('postgres', 'SELECT yquota.seal_history()');
 write_some(20);
@@ -144,7 +144,7 @@ cmp_ok($after_backup - $before_backup, '>', 10, 'statements were written meanwhi
 note($after_backup - $before_backup, ' statements written while pg_basebackup ran');
 command_ok([ 'pg_verifybackup', $directory ], 'pg_verifybackup');
 
-# Four points in the journal after it
+# Four targets in the journal after the backup
 my %target;
 
 write_some(11);
@@ -171,7 +171,7 @@ my $last = $primary->safe_psql('postgres', 'SELECT pg_walfile_name(pg_switch_wal
 $primary->poll_query_until('postgres', "SELECT last_archived_wal >= '$last' FROM pg_stat_archiver") or die "WAL is not archived";
 $primary->stop;
 
-# The backup as it is ends where pg_basebackup ended.
+# The backup without further WAL ends where pg_basebackup ended.
 my $copy = recovered('copy');
 my $held = $copy->safe_psql('postgres', "SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER_START'");
 
@@ -196,7 +196,7 @@ foreach my $kind (qw(name xid))
 	$node->stop;
 }
 
-# The end of any statement after the backup
+# Recover to the ends of random statements after the backup
 my @recovered;
 
 for (my $done = 0; soak_goes_on($done, 2, 20); $done++)
@@ -212,8 +212,8 @@ for (my $done = 0; soak_goes_on($done, 2, 20); $done++)
 	push @recovered, $number;
 }
 
-# Half an hour passes before the recovered server is there for its worker. The time from the mark of the recovery to
-# then is an outage, for which no project pays.
+# Half an hour passes before the recovered server gets a worker. The time from the recovered mark to that instant is
+# an outage, for which no project pays.
 my ($doubled_from, @settings) = @{ $recovered_to{time} };
 my $node = recovered('to_time', @settings, "yquota.databases = ''", "yquota.outage_policy = 'forgive'");
 

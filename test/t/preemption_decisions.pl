@@ -1,15 +1,14 @@
 # Preemption takes the same containers as Hadoop 3.4.1. In random clusters some queues, users or applications have
-# taken resources that others then ask for; the records hold the decisions of Hadoop's policy.
+# taken resources for which others then ask. The records hold the decisions of Hadoop's policy.
 #
 # Each line of test/scheduler/preemption.jsonl is a configuration in Hadoop's properties, labels, nodes, the
-# applications and containers at the first round, and rounds. A round has the changes since the last one (gone, set,
-# apps) and the inputs that the policy computed for each queue and label. For each selector, in their order, it has
-# the chosen containers and the computed figures of queues. Then it has the events that were sent, and the marks that
-# were remembered. Vectors are memory, cores and, where it is known, gpu; vectors of zeros are left out. Times are in
+# applications and containers at the first round, and rounds. A round has the changes since the round before (gone,
+# set, apps), and the inputs that the policy computed for each queue and label. For each selector in order, it has the
+# chosen containers and the computed figures of queues. Then it has the events that were sent, and the marks that were
+# remembered. Vectors are memory, cores and, where it is known, gpu; vectors of zeros are left out. Times are in
 # milliseconds. The decisions come from the ProportionalCapacityPreemptionPolicy of hadoop-yarn-server-resourcemanager
 # 3.4.1. It ran on a real CapacityScheduler whose state was built by submissions, requests and heartbeats. The file
-# has only workloads whose outcome stays the same with other names of queues and nodes and other identities of Java's
-# objects.
+# has only workloads whose outcome does not depend on names of queues and nodes or on identities of Java objects.
 #
 # The test plays each line through SQL: import_hadoop_configuration(), submit_application(), events of containers,
 # request_containers(), preempt_containers() and the view preemption_state. It writes rows directly where the recorded
@@ -66,8 +65,8 @@ cmp_ok($compared{marks}, '>', 500, 'marks');
 cmp_ok($compared{reasons}, '>', 500, 'figures by which containers were chosen');
 note("$_: $compared{$_}") foreach @kinds;
 
-# Figures that Hadoop has not decided so. The view has figures of before the first selector; the default calculator
-# computes them with memory alone.
+# Figures that are falsified. The view has figures from before the first selector, and the default calculator uses
+# only memory.
 sub is_figure
 {
 	my ($path, $record) = @_;

@@ -1,5 +1,5 @@
-# Two sessions run rounds of preemption beside heartbeats, requests, ends of containers and changes of settings. No
-# session fails, each container that is killed ends once, and the books are right.
+# Two sessions run rounds of preemption, while others send heartbeats, requests, ends of containers and changes of
+# settings. No session fails, each killed container ends once, and verify() finds no fault.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use WorkerNode;
 
 my $node = new_node('preemption_sessions', 'fsync = off', 'deadlock_timeout = 100ms');
 
-# Without a wait, a round kills the containers that an earlier one has marked.
+# No waiting time is set, so a round kills the containers that the round before has marked.
 $node->safe_psql('postgres', 'CREATE DATABASE books');
 $node->safe_psql('books', <<~'SQL');
 	CREATE EXTENSION IF NOT EXISTS yquota;
@@ -50,7 +50,7 @@ sub file_of
 	return $file;
 }
 
-# Two clients of rounds, and four that do all else.
+# Two clients run rounds, and four clients do everything else.
 my @at_work = (
 	[ 2, 60, file_of('round', 'SELECT count(*) FROM yquota.preempt_containers()') ],
 	[ 4, 100, map { file_of($_, $script{$_}) . ($_ eq 'configure' ? '' : '@4') } sort keys %script ]);

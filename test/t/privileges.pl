@@ -1,5 +1,5 @@
-# Privileges of whole databases: the table in docs/privileges.md agrees with the catalog. Roles and audit survive dump
-# and restore, where the audit is data and roles are those of the new server.
+# Privileges in whole databases. The table in docs/privileges.md agrees with the catalog. Roles and audit survive dump
+# and restore: the audit is data, and the roles are those of the new server.
 
 use strict;
 use warnings;
@@ -35,7 +35,7 @@ is($shown, $printed, 'docs/privileges.md shows what test/scripts/privileges.sql 
 cmp_ok(scalar(() = $printed =~ /^\| `/mg), '>', 60, 'docs/privileges.md has the rights on tables, views and functions');
 is($node->safe_psql('original', q(SELECT count(*) FROM pg_roles WHERE rolname ~ 'printed')), '0', 'the script leaves nothing behind');
 
-# A new object that the list does not name is for viewers, if it only reads, and administrators.
+# A new object that the list does not name is for administrators, and for viewers if it only reads.
 is($node->safe_psql('original', <<~'SQL'), "FUNCTION surprise_call() {admin}\nTABLE surprise {admin,viewer}", 'objects that the list does not name stay closed to others');
 	BEGIN;
 	CREATE TABLE yquota.surprise (project text);
@@ -66,7 +66,7 @@ is(as('viewer', 'original', 'SELECT string_agg(project, chr(32) ORDER BY project
 is(as('head', 'original', q(UPDATE yquota.project SET description = 'ours' WHERE name = 'lab'; SELECT session_role, acting_role, client_address IS NULL, application_name
 	FROM yquota.audit ORDER BY audit_id DESC LIMIT 1)), 'head|head|t|' . ($ENV{PGAPPNAME} // 'psql'), 'the audit names who logged in, and from where');
 
-# Applications, and queues of another user: the member is the user of that name.
+# Applications and queues of a user whose name is that of the member.
 $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.queue (path, capacity, acl_administer_queue) VALUES ('root', NULL, ' '), ('root.a', '50', 'member'), ('root.b', '50', NULL);
 	INSERT INTO yquota.scheduler_setting (configuration_mutation_acl_policy_class) VALUES ('QueueAdminConfigurationMutationACLPolicy');
@@ -87,7 +87,7 @@ like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration(
 is(as('head', 'original', q(SELECT session_role, acting_role = session_user, caller, property, new FROM yquota.configuration_mutation LIMIT 1)),
 	'member|f|member|yarn.scheduler.capacity.root.a.priority|1', 'the log of mutations says who did');
 
-# A parallel plan asks in its leader.
+# In a parallel plan the leader reads the rows.
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; ';
 $node->safe_psql('original', q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	SELECT e::yquota.container_event_type, 'p' || i, CASE e WHEN 'CONTAINER_START' THEN timestamptz '2026-03-02 09:00+00' ELSE '2026-03-02 09:30+00' END,
@@ -104,8 +104,8 @@ is(as('viewer', 'original', $parallel . 'SELECT count(*) FROM yquota.application
 is(as('member', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '3000', 'a member reads the member\'s own applications in parallel');
 
 #
-# Objects that can be registered: docs/privileges.md lists them. Each is refused when an untrusted role owns it, and
-# when such a role has come to own it later.
+# Objects that can be registered, which docs/privileges.md lists. Each is refused when an untrusted role owns it,
+# and also when such a role becomes its owner later.
 #
 sub refused
 {
@@ -154,8 +154,8 @@ sql(<<~"SQL");
 	CREATE FUNCTION boss.note(what text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS \$\$BEGIN RETURN boss.write(what); END\$\$;
 	SQL
 
-# A table like the ledger, with all that another role may own of it: the owners are postgres until a case gives one
-# away.
+# A table like the ledger, with all its parts that another role may own. The owner is postgres, until a case
+# changes the owner of one part.
 my $archive_like = '(LIKE yquota.charge, cluster text, stretch integer)';
 my $columns = sql(q(SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
 	FROM pg_attribute WHERE attrelid = 'yquota.charge'::regclass AND attnum > 0 AND NOT attisdropped));
@@ -173,7 +173,7 @@ my @parts = (
 		ALTER TABLE public.of_parts ADD COLUMN note public.short", qr/type public.short of column "note" of table "public.of_parts"/ ],
 	[ 'the schema', "CREATE TABLE boss.of_parts $archive_like", qr/schema "boss" of table "boss.of_parts"/ ]);
 
-# Types that are made of one of another role
+# Types that contain a type of another role
 my @outer_types = (
 	[ 'a domain over it', 'CREATE DOMAIN public.outer_one AS public.inner_one', 'public.outer_one' ],
 	[ 'a domain over a domain over it', 'CREATE DOMAIN public.outermost AS public.outer_one', 'public.outermost' ],
@@ -203,7 +203,7 @@ sub types_are_looked_into
 	return;
 }
 
-# Make a table of which boss owns a part, and see it refused.
+# Make a table of which the role boss owns a part, and test that it is refused.
 sub part_is_refused
 {
 	my ($what, $call, $but) = @_;
@@ -225,7 +225,7 @@ sub part_is_refused
 	return;
 }
 
-# The state of clusters that this database reads
+# The state of the clusters that this database reads
 sub problem { return sql("SELECT concat_ws(' ', is_reachable, problem) FROM yquota.federation_status() WHERE cluster = '$_[0]'"); }
 sub executed { return sql('SELECT count(*) FROM public.executed WHERE role <> $$boss$$'); }
 sub logins { return $node->safe_psql('trap', 'SELECT count(*) FROM yquota.login'); }
@@ -329,9 +329,9 @@ my @listed = map { [/`([^`]+)`/g] } map { (split /\|/)[1] } $section =~ /^(\| `.
 is(join(' ', sort map { $_->[0] } @listed), join(' ', sort keys %walk), 'the list has all that is walked, and nothing else');
 $walk{ $_->[0] }->() foreach grep { exists $walk{ $_->[0] } } @listed;
 
-# Columns and arguments that may name an object: they have a type for it, or are text that is named after an object.
-# Each is in the list, or here with the reason why it does not run and is not read with the rights of another role.
-# Columns *_by name the role that did something.
+# Columns and arguments that may name an object: they have a type for object names, or are text named like an
+# object. Each must be in the list, or here with the reason why the object neither runs nor is read with another
+# role's rights. Columns *_by name the role that did something.
 my %names_nothing = (
 	'allow_role(role)' => 'gets privileges', 'disallow_role(role)' => 'loses privileges', 'role_grant.role' => 'written by these', 'role_grant.role_oid' => 'written by these',
 	'archive_digest(target)' => 'read with the rights of the caller', 'archive_digest_query(source)' => 'text for the caller to run',
@@ -361,8 +361,8 @@ my $candidates = sql(<<~'SQL');
 is($candidates, join("\n", sort keys %names_nothing, grep { !/\(\)$/ } map { @$_ } @listed), 'nothing else can be registered');
 
 #
-# Each kind of role calls each function of the list once, and gets an answer or the refusal that is documented.  The
-# member is the user of its name.  The owner looks up the arguments of a call.
+# Each kind of role calls each listed function once, and gets a result or the documented refusal. The member is the
+# user of the same name. The owner looks up the arguments of a call.
 #
 my %refusal = (
 	'admin yquota.install_cron_jobs()' => qr/^55000: pg_cron is not loaded/,
@@ -452,12 +452,12 @@ is(as('leaver', 'original', 'SELECT string_agg(project, chr(32)) FROM yquota.pro
 $node->safe_psql('original', 'DROP OWNED BY leaver; DROP ROLE leaver');
 
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
-# that role is missing by now: its privileges cannot be restored, the rest can
+# the role "leaver" no longer exists, so its privileges cannot be restored, but all others can
 $node->command_checks_all([ 'pg_restore', '-d', $node->connstr('restored'), $dump ], 1, [], [qr/role "leaver" does not exist/], 'restore');
 is($node->safe_psql('restored', $audit), $before, 'the audit is what it was, without rows of the restore');
 is($node->safe_psql('restored', q(SELECT role, kind, project, role_oid = coalesce((SELECT oid FROM pg_roles WHERE rolname = role), 0) FROM yquota.role_grant ORDER BY role)),
 	"feeder|operator||t\nhead|admin||t\nleaver|member|secret|t\nmember|member|lab|t\nviewer|viewer||t", 'roles are what they were');
-# a statement of the dump grants to all roles, or to none
+# a single statement of the dump grants to all roles of an object, or fails for all of them
 like(as('member', 'restored', 'SELECT FROM yquota.project_balance'), qr/permission denied/, 'a missing role keeps others from what they were granted on the same object');
 is(as('head', 'restored', q(SELECT yquota.renew_role_grants())), '4', 'until they are renewed');
 is(as('member', 'restored', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'lab', 'the member reads his project');

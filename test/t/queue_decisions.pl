@@ -1,5 +1,5 @@
-# Decisions about queues are those of Hadoop 3.4.1: random configurations and
-# questions in test/queues/decisions.txt, with the answers that it gave.
+# Decisions about queues are those of Hadoop 3.4.1. The file test/queues/decisions.txt has random
+# configurations and questions, with Hadoop's answers.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ sub literal
 
 sub groups { my ($list) = @_; return sprintf 'ARRAY[%s]::text[]', join ', ', map { literal($_) } split /,/, $list; }
 
-# The question for each kind of line; answers are one word.
+# The question for each kind of line, whose answer is a single word.
 my %question = (
 	Q => sub {
 		my ($user, $groups, $queue, $application) = @_;
@@ -70,7 +70,7 @@ foreach my $line (split /\n/, slurp_file('test/queues/decisions.txt'))
 	}
 }
 
-# The answers to a case, or the error.
+# Return the answers to a case, or the error.
 sub ask
 {
 	my ($case) = @_;
@@ -82,7 +82,7 @@ sub ask
 	return { starts => $status == 0, answers => [ split /\n/, $output, -1 ], errors => $errors };
 }
 
-# The differences between the answers and a case, a line each.
+# Return the differences between the answers and a case, one on each line.
 sub differences
 {
 	my ($case, $found) = @_;
@@ -106,7 +106,7 @@ foreach my $case (@cases)
 note(sprintf '%d configurations, of which %d are refused; %d answers', scalar @cases, scalar(grep { !$_->{starts} } @cases), $asked);
 cmp_ok($asked, '>', 300, 'questions were asked');
 
-# Answers that Hadoop has not given so.
+# Falsified answers, which the comparison must find.
 my @falsified = falsify(\@cases, figure => sub { $_[0] eq 'starts' || ($_[0] =~ m{^answers\b} && $_[1]{starts}) }, optional => qr{^starts$});
 is(unnoticed(\@falsified, map { differences($_->[1], $found{ $_->[1]{name} }) } @falsified), '', 'every falsified answer is found');
 cmp_ok(scalar @falsified, '>', 10, 'kinds of falsifications');

@@ -3,7 +3,7 @@
 #
 # Each line of test/queues/figures.jsonl is a configuration as rows, the nodes, and the figures of a CapacityScheduler
 # (hadoop-yarn-server-resourcemanager 3.4.1). The scheduler was started with the configuration and then given the
-# nodes. If it refused to start, the line has the words of the refusal.
+# nodes. If it refused to start, the line has the message of the refusal.
 
 use strict;
 use warnings;
@@ -94,7 +94,7 @@ cmp_ok(scalar(@cases) - $refused, '>=', 20, 'configurations that it accepts');
 cmp_ok($refused, '>=', 5, 'configurations that it refuses');
 note(scalar(@cases) . " configurations, $refused of them refused");
 
-# Figures that Hadoop has not computed so.
+# Falsified figures, which the comparison must find.
 my @falsified = falsify([ map { decode_json($_) } @cases ], figure => sub { $_[0] =~ m{^(?:figures|refused)\b} });
 is(unnoticed(\@falsified, map { differences(encode_json($_->[1])) } @falsified), '', 'every falsified figure is found');
 cmp_ok(scalar @falsified, '>', 30, 'kinds of falsifications');

@@ -1,19 +1,19 @@
-# Applications fare as in Hadoop 3.4.1: random scenarios of submissions, moves, refreshes and so on are compared with
-# the actions of its resource manager.
+# Applications are handled as in Hadoop 3.4.1. Random scenarios of submissions, moves, refreshes and so on are
+# compared with the actions of its resource manager.
 #
 # Each line of test/queues/submissions.jsonl is a configuration in Hadoop's properties, labels, nodes, and steps. A
-# step has the operation, the words of its refusal, the rule that decided, and the scheduler's actions on containers.
-# It has the applications whose outstanding requests began or ceased to count, and the facts that it changed (null:
-# the fact is gone). A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after
-# the other, each after all events of the last one. It keeps some figures from one heartbeat to the next; the recorded
-# ones were read after it computed all queues anew (update).
+# step has the operation, the message of its refusal, the rule that decided, and the scheduler's actions on
+# containers. It has the applications whose outstanding requests began or ceased to count. It also has the facts that
+# it changed; null means that a fact is gone. A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1)
+# did the steps one by one, each after all events of the step before. It keeps some figures from one heartbeat to the
+# next; the figures were recorded after it had recomputed all queues (update).
 #
-# The recorder corrected the books of Hadoop where Hadoop fails to keep them. When an application that
-# max-parallel-apps holds ends or moves, Hadoop subtracts it from the user's waiting applications, among which it
-# never was. An application that is given a priority joins them. An application that moves is still counted as running
-# in the parents that it left. A changed priority is not remembered, so that the old one is no change. Refused users
-# stay users of the queue, and users whose applications are all held may cease to be. The comparison leaves out the
-# differences that docs/internals.md lists as intended.
+# The recorder corrected Hadoop's books where Hadoop fails to keep them. When an application that max-parallel-apps
+# holds ends or moves, Hadoop subtracts it from the user's waiting applications, to which it never belonged. A held
+# application whose priority is set joins them. An application that moves is still counted as running in its former
+# parents. A changed priority is not remembered, so setting the old one is no change. Refused users stay users of the
+# queue, and users whose applications are all held may cease to be. The comparison leaves out the differences that
+# docs/internals.md lists as intended.
 
 use strict;
 use warnings;
@@ -43,8 +43,8 @@ cmp_ok($steps, '>', 800, 'steps');
 cmp_ok($facts, '>', 15_000, 'facts');
 note("$played scenarios ($refused refused), $steps steps, $facts facts");
 
-# Results that Hadoop has not decided so. For an error only its presence is compared, not the words. Words that name
-# no rule have no decided_by.
+# Falsified results, which the comparison must find. For an error only its presence is compared, not its message. A
+# message that names no rule has no decided_by.
 my @falsified = falsify([ map { decode_json($_) } @scenarios ], figure => sub { $_[0] =~ m{^(?:steps/\d+/)?(?:facts|figures|decided_by)\b} },
 	optional => qr{/decided_by$}, maps => qr{(?:^|/)(?:facts|figures)$}, name => 'queue root.added');
 $falsified[$_][1]{name} = "falsified $_" foreach 0 .. $#falsified;

@@ -1,6 +1,5 @@
-# A report is one page that a browser shows as it is meant, whatever people have
-# called their projects, queues and applications.  "make soak" looks at it with a
-# browser.
+# A report is one page that a browser shows as intended, whatever the names of projects, queues and
+# applications are. "make soak" checks it in a browser.
 
 use strict;
 use warnings;
@@ -67,7 +66,7 @@ my $said = $node->safe_psql('postgres', <<~'SQL');
 like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
 like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'the balance and its forecast as lines and a band');
 
-# The sections of a page by their heading: rows of cells without markup.
+# Return the rows of each section of a page by its heading, as cells without markup.
 sub rows
 {
 	my ($html) = @_;
@@ -82,7 +81,8 @@ sub section
 	return $html =~ /<h2>\Q$heading\E<\/h2>(.*?)(?=<h2>|<\/body>)/s ? $1 : undef;
 }
 
-# The tables of the first section by the name of their first column: the spending of each name.
+# Return the spending of each name in the tables of the first section, by the name of the first
+# column.
 sub spent
 {
 	my ($html) = @_;
@@ -98,7 +98,7 @@ sub spent
 	return \%spent;
 }
 
-# Each number of the first section is that of the ledger.
+# Each number of the first section equals that of the ledger.
 my %ledger;
 foreach my $column ([ Project => 'project' ], [ Queue => 'queue' ], [ User => 'username' ])
 {
@@ -121,7 +121,8 @@ is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('p
 	FROM yquota.project_balance LEFT JOIN yquota.cost_between('2030-01-01', '2030-01-12') USING (project)
 	SQL
 
-# The texts beside the axis of a chart, from the bottom up, the highest and the furthest point drawn.
+# Return the labels of a chart's axis from bottom to top, and the highest and the rightmost point
+# drawn.
 sub chart
 {
 	my ($html, $title) = @_;
@@ -160,7 +161,7 @@ is(() = $future =~ /viewBox="0 0 640 240"/g, 0, 'no chart is drawn');
 like(section($future, 'Money'), qr/<dt>Spent in this window<\/dt><dd>0<\/dd>.*<p>Nothing was spent in this window\.<\/p>/s, 'a sentence says that nothing was spent');
 is(section($future, $_), undef, "the page has no section: $_") foreach 'Dearest applications', 'Running now', 'Waiting now', 'Reserved', 'Opportunistic containers', 'Preempted', 'Events set aside', 'Outages';
 
-# Titles name the owner of the report.
+# The page names the role for which it was written.
 like($page, qr/<title>Spending of all projects, 2030-01-01 00:00 to 2030-01-12 00:00<\/title>.*<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\./s, 'a title says whose report it is, and of when');
 is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of it is that of the books, running containers, grants and expiry included');
 	INSERT INTO yquota.project (name) VALUES ('mixed');
@@ -231,10 +232,11 @@ like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/d
 is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'the report does not say that less than nothing remains');
 is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'lasting as the budget above does');
 is(section($tenant, 'Preempted'), undef, 'the report has nothing of the project above');
-# 173,160 have been spent in ten days of eleven.
+# 173,160 credits were spent in ten of the eleven days.
 is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate of a window is that of the days that have passed');
 
-# Among many projects the legend distinguishes fifteen, and nineteen have lines of their own.
+# With many projects the legend lists fifteen, and nineteen projects have their own lines in the
+# table.
 $node->safe_psql('postgres', <<~'SQL');
 	INSERT INTO yquota.project (name) SELECT 'team ' || n FROM generate_series(1, 30) AS n;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
@@ -262,7 +264,7 @@ if (is_soak())
 	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
 	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');
 
-	# Nothing but tables, which scroll by themselves, is wider than the screen.
+	# Only tables, which scroll by themselves, are wider than the screen.
 	append_to_file("$directory/measured.html", "$many<script>parent.postMessage(document.documentElement.scrollWidth - document.documentElement.clientWidth, '*')</script>");
 	foreach my $width (1280, 390)
 	{

@@ -1,7 +1,7 @@
 # The examples of interceptors work. The interceptor of docs/examples/request_throttle.sql throttles an application
-# master that asks too often. It does so from two sessions at once, for a role with no more rights than an operator's.
-# A dump and a crash keep the registered interceptors. docs/examples/node_quarantine.sql keeps containers away from
-# nodes.
+# master that asks too often. It also does so with two sessions at once, and for a role with only an operator's
+# rights. A dump and a crash keep the registered interceptors. docs/examples/node_quarantine.sql keeps containers away
+# from nodes.
 
 use strict;
 use warnings;
@@ -36,7 +36,7 @@ sub ask
 	return $session->query("SELECT coalesce(stopped_by || ' ' || stopped_at, decision) FROM yquota.allocate_opportunistic('application_1_$number')");
 }
 
-# A role without the rights that the function needs
+# A role without the privileges that the function needs
 my ($one, $two) = (session(), session());
 my (undef, undef, $error) = $node->psql('postgres', q(SELECT * FROM yquota.allocate_opportunistic('application_1_1')), extra_params => [ '-U', 'master' ]);
 like($error, qr/permission denied for schema request_throttle.*request interceptor request_throttle\.throttle/s, 'the role needs the rights that the function needs');
@@ -56,7 +56,7 @@ is(ask($one, 1), $refusal, 'a call is refused until the second is over');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:00:01+00')));
 is(ask($one, 1), '', 'the application is served again then');
 
-# Two sessions at the same time: the second one waits for the first, and counts its call.
+# Two sessions at the same time: the second one waits for the first, and then counts its call, too.
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:01+00')));
 $one->query_safe('BEGIN');
 is(ask($one, 3), '', 'first of two transactions') foreach 1 .. 2;
@@ -68,7 +68,7 @@ is(ask($two, 3), $refusal, 'the call of the second session is the third');
 $one->query_safe('BEGIN');
 $one->query_safe('ROLLBACK');
 
-# A dump, whose functions come first, and a crash keep the interceptors
+# Interceptors survive a dump, which restores functions first, and a crash
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump", '-d', $node->connstr('postgres') ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump" ], 'pg_restore');
@@ -82,7 +82,8 @@ is($node->safe_psql('postgres', q(SELECT coalesce(stopped_by, 'served') FROM gen
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 12:00+00')));
 is($node->safe_psql('postgres', 'SELECT request_throttle.forget()'), '3', 'an application that has not asked for long is forgotten');
 
-# Nodes in quarantine: a container given out there ends at once, and the rest is returned
+# Nodes in quarantine: a container that is given there ends at once, and only the other containers
+# are returned
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', 'docs/examples/node_quarantine.sql' ], 'the other example runs');
 $node->safe_psql('postgres', q(GRANT node_quarantine_user TO master;
 	INSERT INTO yquota.node (name, total) VALUES ('n2', '[memory-mb=10240,vcores=10]');

@@ -1,10 +1,11 @@
 # Charges of reservations survive a server that is killed at every step. Kills come between two rounds of the plan
-# follower and in a round. Another kill comes when an interval has been posted and its caller does not know it yet.
-# They also come while a reservation is accepted, updated and deleted. In the middle a standby takes over, and in the
-# end a worker continues.
+# follower, and during a round. Another kill comes when an interval has been posted but its caller has no answer yet.
+# Further kills come while a reservation is accepted, updated and deleted. In the middle a standby takes over, and in
+# the end a worker continues.
 #
-# The test first makes these steps without any kill. After each of them verify() finds nothing. The ledger, bills,
-# holds, balances, bills of periods and shares of the plan are the same to the last digit.
+# The test first makes these steps without any kill. After each step with a kill verify() finds nothing, and the
+# results are the same to the last digit. These are the ledger, bills of reservations and of periods, holds, balances
+# and shares of the plan.
 
 use strict;
 use warnings;
@@ -38,7 +39,7 @@ my $plan = <<~'SQL';
 
 my $follow = 'SELECT count(*) FROM yquota.follow_plans()';
 my $compute = 'SELECT yquota.quota_compute()';
-# [time, the call made then]: every call may be repeated.
+# [time, the call at that time]; each call may be repeated.
 my @steps = (
 	[ '10:00:01', q(SELECT yquota.submit_reservation('reservation_1_0001', 'root.plan', 'ann', '{}', 'laser', public.contract('2030-01-01 10:05 UTC', 100, '20 min'))) ],
 	[ '10:00:02', q(SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'bob', '{}', 'lab', public.contract('2030-01-01 10:10 UTC', 60, '30 min'))) ],
@@ -89,14 +90,14 @@ foreach my $step (@steps)
 $server->safe_psql('calm', "SELECT yquota.set_clock('$last'); $follow; $compute");
 my $expected_last = $server->safe_psql('calm', $told);
 
-# Preconditions without which the test would prove nothing.
+# Preconditions: the steps without kills must include these cases.
 is($server->safe_psql('calm', q(SELECT string_agg(DISTINCT ended_by, ',' ORDER BY ended_by) FROM yquota.reservation_definition)), 'archived,deleted,updated', 'reservations end in every way');
 is($server->safe_psql('calm', 'SELECT count(DISTINCT reservation_id), count(*) > 8, count(corrects) > 0 FROM yquota.reservation_charge'), '3|t|t', 'reservations pay, and are corrected');
 like($expected[4], qr/^hold\|.*"state": "held"/m, 'credit is held');
 
 # -- with kills --------------------------------------------------------------------------
 
-# Kills the server in the middle of its work.
+# Kill the server in the middle of its work.
 sub kill_server
 {
 	my (@sessions) = @_;
@@ -118,7 +119,7 @@ foreach my $number (0 .. $#steps)
 	my ($at, $sql) = @{ $steps[$number] };
 	my $step = "SELECT yquota.set_clock('2030-01-01 $at UTC'); $sql";
 
-	# nothing of it is there
+	# nothing of the step is committed
 	my $session = $server->background_psql('work');
 	$session->query_safe("BEGIN; $step");
 	if ($number == FAILOVER)
@@ -133,7 +134,7 @@ foreach my $number (0 .. $#steps)
 		kill_server($session);
 		$server->start;
 	}
-	# the whole step is committed, and its client does not know it
+	# the whole step is committed, but its client does not know that
 	$server->safe_psql('work', $step);
 	kill_server();
 	$server->start;
@@ -142,7 +143,7 @@ foreach my $number (0 .. $#steps)
 	is($server->safe_psql('work', $told), $expected[$number], "at $at, repeated");
 }
 
-# The worker goes on, and dies in between.
+# The worker continues, and is killed in between.
 $server->safe_psql('work', 'SELECT yquota.start_worker()');
 set_clock($server, 'work', '2030-01-01 10:40 UTC');
 is_soon($server, 'work', mark() . " = '2030-01-01 10:40 UTC'", 'the worker charges');

@@ -1,23 +1,23 @@
-# A plan accepts the reservations that Hadoop 3.4.1's plan accepts. Random plans and reservations that come, change
-# and go are compared with the decisions of Hadoop's agents and sharing policies.
+# A plan accepts the same reservations as Hadoop 3.4.1's plan. Random reservations are submitted, updated and deleted
+# in random plans. The test compares the results with the decisions of Hadoop's agents and sharing policies.
 #
 # Each line of test/scheduler/reservation.jsonl is a configuration in Hadoop's properties, nodes, the classes of the
 # plan, and steps with their results. Submissions, updates and deletions have the allocation or the reason of the
-# refusal. Ready allocations meet the sharing policy alone (add). Queries give the amounts of the plan and of a user
-# over time (load), or the reservations that touch an interval (search). A round of the plan follower gives the queues
-# and the remaining reservations of the plan (follow), on a cluster that shrinks and grows (cluster). Vectors are
-# memory and cores, times milliseconds, shares of queues floats of 32 bits. The InMemoryPlan and the
-# CapacitySchedulerPlanFollower of hadoop-yarn-server-resourcemanager 3.4.1 decided them. YQUOTA_RESERVATION_RECORDS
-# may name another file of such records, which is played besides.
+# refusal. Ready-made allocations are only checked by the sharing policy (add). Queries give the amounts of the plan
+# and of a user over time (load), or the reservations that overlap an interval (search). A round of the plan follower
+# gives the queues and the remaining reservations of the plan (follow). In between the cluster shrinks and grows
+# (cluster). Vectors are memory and cores, times are milliseconds, and shares of queues are floats of 32 bits. The
+# InMemoryPlan and the CapacitySchedulerPlanFollower of hadoop-yarn-server-resourcemanager 3.4.1 decided them.
+# YQUOTA_RESERVATION_RECORDS may name a file of further records, which are played, too.
 #
-# Each is played through SQL: import_hadoop_configuration(), submit_reservation(),
-# update_reservation(), delete_reservation(), follow_plans(), plan_allocation() and list_reservations().
+# Each line is played through SQL: import_hadoop_configuration(), submit_reservation(), update_reservation(),
+# delete_reservation(), follow_plans(), plan_allocation() and list_reservations().
 #
-# The comparison leaves out the amount that a user could get (available), which no function returns. It leaves out the
-# steps after the first intended difference of yquota. A reservation that has been over for a window is in no plan,
-# with a round of the follower or without one. An update does not bring back a deleted reservation. A submission that
-# is due makes a round at once, as Hadoop's resource manager does. The records are of the plan alone, so the test
-# restores the earlier queues.
+# The comparison leaves out the amount that a user could get (available), which no function returns. It also leaves
+# out the steps after the first intended difference of yquota. One is that a reservation that has been over for a
+# window is in no plan, with or without a round of the follower. Another is that an update does not restore a deleted
+# reservation. A submission that is due makes a round at once, as in Hadoop's resource manager. The records are only
+# of the plan, so the test restores the earlier queues.
 
 use strict;
 use warnings;
@@ -62,8 +62,8 @@ my %least = (submit => 150, update => 20, delete => 30, add => 80, load => 30, s
 cmp_ok($compared{$_} // 0, '>', $least{$_}, "steps with $_") foreach sort keys %least;
 note("$_: $compared{$_}") foreach sort keys %compared;
 
-# Results that Hadoop has not decided so, in steps that are compared. For a refusal the class is compared, not the
-# words; the allocation of a request that gets none is not compared.
+# Results that are falsified, in steps that are compared. For a refusal only its class is compared, not its
+# message. The refusal of a ready-made allocation with several intervals is not compared.
 sub is_figure
 {
 	my ($path, $record) = @_;

@@ -1,5 +1,5 @@
-# The page about a plan shows the figures of plan_allocation(), whatever the names of reservations and users are. It
-# displays correctly in a browser ("make soak").
+# The page about a plan shows the figures of plan_allocation(), whatever the names of reservations and users are.
+# "make soak" checks it in a browser.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ my $node = PostgreSQL::Test::Cluster->new('plan');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my @markup = (q(</title></style><script>document.title='taken'</script>), q("'><img src=x onerror=alert(1)>), q(<svg onload=alert(1)>&amp;));
 
-# The page of a window.
+# Return the page of a window.
 sub page
 {
 	my ($from, $to) = @_;
@@ -23,8 +23,8 @@ sub page
 	return $node->safe_psql('postgres', "SELECT yquota.reservation_plan_html('root.plan', '2030-01-$from+00', '2030-01-$to+00')");
 }
 
-# The drawing of a resource has the ends of the steps of a place, from left to right. It has the height between the
-# edges, in units of the resource.
+# Return the area of a reservation in the drawing of a resource. It consists of the ends of its steps from left
+# to right, and the height between its edges in units of the resource.
 sub heights
 {
 	my ($page, $resource, $place, $top) = @_;
@@ -68,12 +68,13 @@ $node->safe_psql('postgres', <<~'SQL');
 			ARRAY[yquota.reservation_request('[memory-mb=1000,vcores=1]', containers, hours * interval '1 hour', containers)], 'ALL', recurrence, NULL, name)));
 	SQL
 
-# Nothing is words, and so is a plan without nodes.
+# An empty plan has a text instead of a drawing, and so has a plan without nodes.
 my $empty = page('02 00:00', '03 00:00');
 like($empty, qr/<h1>Plan of reservations, queue root\.plan<\/h1><p>From 2030-01-02 00:00 to 2030-01-03 00:00, time zone UTC; written at 2030-01-01 00:00\.<\/p><p>Nothing is promised in this time\.<\/p>/, 'a plan that has promised nothing says so');
 unlike($empty, qr/<figure/, 'the page of a plan that has promised nothing draws nothing');
 
-# Areas are promised resources: 568 units are 24 hours, the whole height is the capacity.
+# Areas show reserved resources: a width of 568 units is 24 hours, and the full height is the
+# capacity.
 is($node->safe_psql('postgres', <<~'SQL'), 't|t|t', 'reservations are accepted');
 	SELECT reserve(10001, 'ann', '2030-01-02 00:00+00', 12, 50, 'night'), reserve(10002, 'bob', '2030-01-02 06:00+00', 3, 30), reserve(10003, 'cid', '2030-01-02 18:00+00', 3, 20, 'often', '12 hours');
 	SQL
@@ -95,14 +96,14 @@ like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 00:10+00'
 unlike(page('02 00:00', '02 00:00:00.001'), qr/NaN|Infinity/, 'a millisecond is a window, too');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2030-01-01 00:00+00')));
 
-# Several requests, of which gangs of one container are the usual.
+# A reservation with several requests; a gang of one container is not mentioned.
 is($node->safe_psql('postgres', <<~'SQL'), 't', 'two requests are accepted');
 	SELECT accepted FROM yquota.submit_reservation('reservation_1_10004', 'root.plan', 'eve', '{}', 'p', yquota.reservation_contract('2030-01-06 00:00+00', '2030-01-06 12:00+00',
 		ARRAY[yquota.reservation_request('[memory-mb=1000]', 4, '1 hour'), yquota.reservation_request('[memory-mb=2000]', 6, '2 hours', 3)], 'ORDER'));
 	SQL
 like(page('06 00:00', '07 00:00'), qr/<td>ORDER: 4 &times; \[memory-mb=1000\] for 01:00:00; 6 &times; \[memory-mb=2000\] for 02:00:00, in gangs of 3<\/td>/, 'the table says in which order');
 
-# A plan that has become smaller, and one that has nothing.
+# A plan that has become smaller, and a plan without resources.
 $node->safe_psql('postgres', q(UPDATE yquota.node SET total = '[memory-mb=100000,vcores=100]'));
 my $small = page('02 00:00', '03 00:00');
 like($small, qr/at most 200 %: 100,000, about 2030-01-02 06:00\. <strong>That is more than there is: the plan has become smaller\.<\/strong>/, 'a page that leaves out reservations says so');
@@ -111,13 +112,13 @@ $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'LOST'));
 like(page('02 00:00', '03 00:00'), qr/The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster\.<.*at most 100,000: 100,000/s, 'without nodes the promises are there all the same');
 $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'RUNNING', total = '[memory-mb=200000,vcores=200]'));
 
-# Among many reservations the largest have a place of their own.
+# Among many reservations only the largest have their own areas.
 is($node->safe_psql('postgres', q(SELECT bool_and(reserve(20000 + i, 'dan', '2030-01-04 00:00+00', 1 + i, 2)) FROM generate_series(1, 20) AS i)), 't', 'many are accepted');
 my $many = page('04 00:00', '05 00:00');
 is(join(' ', $many =~ /<\/svg>(\d) (?:often, )?(reservation_\d+_\d+|\d+ others)/g), join(' ', 1, 'reservation_1_10003', (map { ($_, 'reservation_1_' . (20022 - $_)) } 2 .. 7), 8, '14 others'), 'the largest by name, the rest together');
 is(scalar(() = $many =~ /<path class="area /g), 16, 'in each chart');
 
-# Markup in names is text.
+# Markup in names is shown as text.
 foreach my $number (0 .. $#markup)
 {
 	my $text = $markup[$number] =~ s/'/''/gr;
@@ -135,7 +136,7 @@ foreach my $text (@markup)
 }
 unlike($named, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
 
-# Windows that cannot be, and plans that are none.
+# Invalid windows, and queues that are no plans.
 foreach my $case ([ q('root.plan', '2030-01-02+00', '2030-01-01+00'), qr/"to" is before "from"/ ],
 	[ q('root.plan', '2030-01-02+00', '2030-01-02+00'), qr/"to" is not after "from"/ ], [ q('root.plan', '2030-01-02+00', 'infinity'), qr/out of range/ ],
 	[ q('root.plan', '2030-01-02+00', '9030-01-02+00'), qr/is too long/ ], [ q('root.other'), qr/is not a plan/ ], [ q('root.none'), qr/does not exist/ ], [ q(NULL), qr/queue must not be null/ ])
@@ -145,7 +146,7 @@ foreach my $case ([ q('root.plan', '2030-01-02+00', '2030-01-01+00'), qr/"to" is
 	like($error, $case->[1], "a chart of ($case->[0]) is missing");
 }
 
-# Roles that may see the plan see all of it; members do not.
+# Roles that may see the plan see all of it, and members see nothing.
 like($node->safe_psql('postgres', "SET ROLE $_; SELECT yquota.reservation_plan_html('root.plan', '2030-01-04 00:00+00', '2030-01-05 00:00+00')"), qr/14 others/, "$_ sees it") foreach qw(viewer operator);
 my (undef, undef, $denied) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.reservation_plan_html('root.plan')));
 like($denied, qr/permission denied for function reservation_plan_html/, 'a member does not');

@@ -1,12 +1,11 @@
-# The server is killed while many clients schedule, its backends too, and it fails over
-# to a synchronous standby.
+# The server or its backends are killed while many clients schedule. Then it fails over to a synchronous standby.
 #
-# After each crash every container that a client was told of is there, with its CONTAINER_START, once. Requested
-# containers wait or started. Acknowledged containers are not told again, and containers that no client heard of can
-# be fetched. Reservations stay. No limit is exceeded, books and scheduler agree, and scheduling continues.
+# After each crash every container that a client was told of exists once, with its CONTAINER_START. Requested
+# containers wait or have started. Acknowledged containers are not told again, and containers that no client was
+# told of can be fetched. Reservations stay. No limit is exceeded, the books agree with the scheduler, and
+# scheduling continues.
 #
-# SCHEDULER_SEED repeats the calls of clients and the order of kills, though not to the
-# moment.
+# SCHEDULER_SEED repeats the calls of clients and the order of kills, but not their exact timing.
 
 use strict;
 use warnings;
@@ -39,8 +38,8 @@ my $server = new_node(
 	"yquota.price_interval = '100ms'");
 my $load = SchedulerLoad->new($server, 'cluster');
 
-# kill_after(STATEMENTS, KILL): let clients work until so many were sent, and then kill while
-# all are at work; answers are noted.
+# kill_after(STATEMENTS, KILL): let clients work until they have sent so many statements, and kill
+# while all are busy. Their answers are recorded.
 sub kill_after
 {
 	my ($statements, $kill) = @_;

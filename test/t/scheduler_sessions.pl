@@ -1,9 +1,8 @@
-# Cycles that end otherwise than by COMMIT: prepared, through a crash and by others;
-# terminated, cancelled and timed out where they wait.  And many that do, which need no
-# more memory than few.
+# Cycles that do not end by COMMIT. They are prepared, also across a crash, and finished by other sessions. Others
+# are terminated, cancelled or timed out while they wait. Many cycles with COMMIT need no more memory than few.
 #
-# After any outcome of a session, every session decides as a dry run of a new session does, which reads everything
-# anew. This includes the sessions that keep the cluster, and the session that was interrupted.
+# After each outcome every session must decide like a dry run of a new session, which reads all rows again. This
+# includes sessions that keep the cluster, and the interrupted session.
 
 use strict;
 use warnings;
@@ -38,8 +37,8 @@ my %session;
 
 sub connect_sessions { $session{$_} = Client->new($node, $database) foreach qw(one two three); return; }
 
-# Both cycles of every session, the second one with a cluster that it has kept, decide what a
-# new session says.
+# Test that both cycles of every session decide like a new session. The second cycle uses the
+# cluster that the session has kept.
 sub are_right
 {
 	my ($name) = @_;
@@ -58,7 +57,7 @@ sub are_right
 	return;
 }
 
-# The SQLSTATE that a statement ends with.
+# Return the SQLSTATE with which a statement fails.
 sub failure
 {
 	my ($session, $statement) = @_;
@@ -103,7 +102,8 @@ foreach my $end (qw(COMMIT ROLLBACK))
 		is(failure($session{two}, "SELECT yquota.acknowledge_decisions('{0}')"), 'none', "$name: but not acknowledgements");
 		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: nor events");
 		$session{two}->run('RESET lock_timeout');
-		# some learn of it by the rows that they find, some had it before
+		# some sessions learn of the outcome by the rows that they find, and others had read the
+		# rows before
 		$session{$crashes ? 'one' : 'three'}->run("$end PREPARED 'cycle'");
 		are_right($name);
 		is(sql("SELECT count(*) FROM yquota.container_event WHERE container_id = '$id' AND event = 'CONTAINER_START'"), 1, "$name: its first container has started once, now or later");
@@ -129,7 +129,8 @@ sub begin_waiting
 	return;
 }
 
-# The outcome of session one; session two continues once it has ended; the third session gives up the name.
+# Test the outcome of session one. Session two continues after it has ended, and session three gives up the
+# name.
 sub ends_with
 {
 	my ($name, $sqlstate, $interrupt) = @_;
@@ -162,7 +163,7 @@ ends_with('timed out', '57014', sub { });
 begin_waiting("SET lock_timeout = '1s';\n");
 ends_with('timed out, waiting', '55P03', sub { });
 
-# A session that has decided and is idle
+# A session is idle after its decisions
 $session{one}->run("BEGIN;\n$cycle)");
 $session{two}->send("$cycle)");
 wait_until_waiting(1);
@@ -178,7 +179,7 @@ are_right('terminated, idle');
 # Many
 #
 
-# Requests, a cycle that serves them in session one, and the end of as many containers.
+# Request containers, serve them by a cycle in session one, and end as many containers.
 sub pass_by
 {
 	foreach (1 .. $_[0])
@@ -191,7 +192,7 @@ sub pass_by
 	return $used;
 }
 
-# snapshots have something to name
+# an open transaction is listed in every snapshot
 $session{three}->run("BEGIN;\nINSERT INTO yquota.project (name) VALUES ('lingering')");
 my $used_by_few = pass_by(30);
 my $used_by_many = pass_by(150);

@@ -1,9 +1,8 @@
-# The example for Slurm (docs/examples/slurm) works: listings of sacct become events, and their cost follows from the
-# listing of each run, to the last digit.
+# The example for Slurm (docs/examples/slurm) works. Listings of sacct become events, and the cost of each run
+# follows from its listing, to the last digit.
 #
-# The listings are those of a cluster of Slurm 22.05 with two nodes, one taken while
-# jobs ran and one after.  Jobs that this cluster did not have follow them, written
-# as sacct's manual describes them.
+# The listings come from a cluster of Slurm 22.05 with two nodes, one taken while jobs ran and one afterwards. Then
+# come jobs of kinds that this cluster did not have, written as sacct's manual describes them.
 
 use strict;
 use warnings;
@@ -73,7 +72,7 @@ SQL
 
 sub sql { return $node->safe_psql('work', $_[0]); }
 
-# Bring a listing to the database as README.md says; return the client's report.
+# Send a listing to the database as README.md describes it, and return the client's report.
 sub feed
 {
 	my ($name, @lines) = @_;
@@ -90,7 +89,7 @@ sub feed
 	return slurp_file("$listing.told");
 }
 
-# Runs in the books: running ones, and the cost of ended ones.
+# Queries of the running runs in the books, and of the cost of ended runs.
 my $running = q(SELECT container_id, project, queue, allocation, started_at AT TIME ZONE 'UTC' FROM yquota.container ORDER BY 1);
 my $costs = <<'SQL';
 SELECT container_id, sum(amount), max("to") AT TIME ZONE 'UTC', (array_agg(exit_status ORDER BY "to" DESC, number DESC))[1]
@@ -142,11 +141,11 @@ cluster_30_1795680000|30|2026-11-26 08:00:10|0
 cluster_32_1795680000|172800|2026-11-27 08:00:00|0
 ROWS
 
-# An account that is no project
+# An account that is not a project
 like(feed('unknown', 'cluster|40|40|root|chemistry|batch|COMPLETED|0:0|2026-11-26T08:00:00|2026-11-26T08:00:10|10|n1|cpu=1,mem=1M'),
 	qr/WARNING: +01000: +2 events were set aside\nDETAIL: +The first problem is: project "chemistry" does not exist\./, 'the client tells what was set aside');
 
-# Send the same listings again, in another order, in one spool
+# Send the same listings again in another order, in one spool
 my $before = sql("SELECT * FROM yquota.charge ORDER BY container_id, number");
 is(feed('again', reverse(@written), reverse(@after), @during), '', 'nothing is said of listings that come again');
 is(sql("SELECT * FROM yquota.charge ORDER BY container_id, number"), $before, 'repeated listings change nothing');

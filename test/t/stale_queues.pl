@@ -1,9 +1,9 @@
-# Every session keeps the configuration of queues in memory. No session answers from an old one. After each change, by
-# any means, every session gives in its next statement the answer of a new session.
+# Every session keeps the configuration of queues in memory, and none may use an outdated copy. After each change, by
+# any means, every session must answer its next statement like a new session.
 #
-# A session changes a table at random; the others are in the midst of different things. They run statements of their
-# own, prepared ones with generic plans, parallel plans, and transactions of both isolation levels that began before.
-# Some have a failed statement or changes of their own that were rolled back.
+# A session changes a random table, while the other sessions are in different states. They run simple statements,
+# prepared statements with generic plans, parallel plans, and transactions of both isolation levels that began
+# earlier. Some have a failed statement, or have rolled back changes of their own.
 
 use strict;
 use warnings;
@@ -46,8 +46,7 @@ COMMIT;
 SELECT yquota.submit_application('application_1_2', 'u1', '{g1}', 'root.a');
 SQL
 
-# Changes of each table, allowed in whatever order they come.  Numbers in them are
-# others each time.
+# Changes of each table, which are allowed in any order. Their numbers differ each time.
 my $number = 0;
 sub number { my ($least, $count) = @_; return $least + $number++ % $count; }
 sub one_of { return $_[ $number++ % @_ ]; }
@@ -93,7 +92,7 @@ my @changes = (
 	[ unmapped_property => sub { q(INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.scheduler.capacity.root.b.u5.state', 'STOPPED') ON CONFLICT DO NOTHING) } ],
 	[ unmapped_property => sub { q(DELETE FROM yquota.unmapped_property) } ]);
 
-# Questions, each a text that tells of all that it may depend on.
+# Questions. The answer to each is a text that depends on everything that the question concerns.
 my %questions = (
 	access => q(SELECT string_agg(concat_ws(' ', u, q, o, c), E'\n') FROM generate_series(1, 9) AS n, concat('u', n) AS u,
 		unnest('{root,root.a,root.b,root.b.c,root.b.d,root.b.u5,root.b.u6,default}'::text[]) AS q, unnest('{SUBMIT,ADMINISTER_QUEUE,ADMIN}'::text[]) AS o,
@@ -112,7 +111,7 @@ my %questions = (
 	figures => q(SELECT string_agg(q::text, E'\n') FROM yquota.effective_queue AS q));
 my $ask = join ";\n", map { $questions{$_} } sort keys %questions;
 
-# Sessions: their statements at first, and before each question.
+# Sessions: the statements with which they begin, and the statements before each question.
 my $parallel = $node->safe_psql('postgres', 'SHOW server_version_num') >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode';
 my %readers = (
 	plain => { begin => 'SELECT 1' },
@@ -138,7 +137,7 @@ my %readers = (
 		before => "SAVEPOINT s; UPDATE yquota.queue SET capacity = '78w', acl_submit_applications = 'nobody' WHERE path = 'root.a';\n$ask;\nROLLBACK TO s; RELEASE s" });
 my %clients = map { $_ => Client->new($node, $database) } keys %readers, 'writer';
 
-# outcome_of(CLIENT, SQL): errors are part of it.
+# outcome_of(CLIENT, SQL): return the output, including errors.
 sub outcome_of
 {
 	my ($client, $sql) = @_;
@@ -150,7 +149,7 @@ sub outcome_of
 	return $outcome;
 }
 
-# The answers of a new session.
+# Return the answers of a new session.
 sub truth
 {
 	my $client = Client->new($node, $database);
@@ -160,8 +159,8 @@ sub truth
 	return @answers;
 }
 
-# A change can come by a statement, or by a transaction with a change rolled back on the way and looked at. It can
-# also come by a transaction that another session commits.
+# Make a change in one of several ways: by a statement, or by a transaction with another change that is read and
+# rolled back. Or another session commits the prepared transaction.
 my $ways = 0;
 sub change
 {
@@ -172,7 +171,7 @@ sub change
 	return outcome_of($writer, $statement) if $way == 0;
 	return outcome_of($writer, join ";\n", 'BEGIN', 'SAVEPOINT s', $changes[0][1]->(), $ask, 'ROLLBACK TO s', $statement, $ask, 'COMMIT') if $way == 1;
 	my $outcome = outcome_of($writer, join ";\n", 'BEGIN', $statement, q(PREPARE TRANSACTION 'change'));
-	# no other session sees the change yet
+	# no other session may see the change yet
 	outcome_of($clients{plain}, $ask);
 	$node->safe_psql($database, q(COMMIT PREPARED 'change')) if !defined $outcome->{sqlstate};
 	return $outcome;
@@ -186,7 +185,7 @@ foreach my $name (sort keys %readers)
 }
 my (%changed_by, %changed, %stale);
 my %seen_by_answers = map { $_->[0] => 1 } @changes;
-# no session asks anything that depends on them
+# no question depends on these tables
 delete @seen_by_answers{qw(user_setting multi_node_sorting_policy node_label unmapped_property)};
 my $refused = 0;
 my @before = truth();
@@ -194,7 +193,7 @@ my $rounds = 0;
 
 for (; soak_goes_on($rounds, scalar @changes, 10 * @changes); $rounds++)
 {
-	# in another order each time that all have been made
+	# start a new random order when all changes have been made
 	@changes = shuffle(@changes) if $rounds % @changes == 0;
 	my ($table, $make) = @{ $changes[ $rounds % @changes ] };
 	my $statement = $make->();
@@ -216,7 +215,7 @@ for (; soak_goes_on($rounds, scalar @changes, 10 * @changes); $rounds++)
 	@before = @truth;
 }
 
-# Every reader's answers, which should be the truth.
+# Compare the answers of every session with those of a new session.
 sub ask_all
 {
 	my ($statement, @truth) = @_;
@@ -234,7 +233,7 @@ sub ask_all
 	return;
 }
 
-# The first lines that differ.
+# Return the first lines that differ.
 sub difference
 {
 	my ($right, $found) = @_;
@@ -246,7 +245,7 @@ sub difference
 	return join '', map { '  is ' . ($right[$_] // 'nothing') . "\n  not " . ($found[$_] // 'nothing') . "\n" } @differing;
 }
 
-# Changes that wait for open transactions to end.
+# Changes that wait for the end of open transactions.
 foreach my $name (grep { $readers{$_}{begin} =~ /BEGIN/ } sort keys %readers)
 {
 	outcome_of($clients{$name}, 'COMMIT');

@@ -1,5 +1,5 @@
-# A hot standby shows what the primary shows, proves the books, learns of new
-# prices in sessions that are open, and refuses every write.
+# A hot standby shows the rows of the primary, verifies the books, uses new prices in open sessions,
+# and refuses every write.
 
 use strict;
 use warnings;
@@ -71,7 +71,7 @@ my $holding = q(SELECT decided_by, quoted_cost, held, available FROM yquota.subm
 is($standby->safe_psql('postgres', $holding), $primary->safe_psql('postgres', $holding), 'a dry run of a submission says there what it would hold');
 like($standby->safe_psql('postgres', $holding), qr/^(?:\|10\|10\||hold\|10\|\|[-\d.]+)$/, 'which is the cost of its containers');
 
-# A session of the standby that knows prices already
+# A session of the standby has already cached prices
 my $session = $standby->background_psql('postgres');
 my $balance = q(SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab');
 
@@ -108,11 +108,11 @@ foreach my $statement (
 }
 
 #
-# Every public function that may write: the standby refuses with 25006 each call that the primary would run. A call
-# that the primary refuses may fail on the standby in the same way.
+# Every public function that may write. If the primary would run a call, the standby refuses it with 25006. If the
+# primary refuses a call, the standby may fail in the same way.
 #
 
-# Arguments that a function of this name can do something with.
+# Usable arguments, by the argument's name.
 my %sensible = (
 	amount => '1', amounts => q('[vcores=1]'::yquota.resource), application_id => q('application_1_0001'::text), as_of => 'yquota.clock()',
 	at => 'yquota.clock()', before => q('infinity'::timestamptz), container_id => q('c4'::text), container_ids => q('{c4}'::text[]), count => '1',
@@ -120,7 +120,7 @@ my %sensible = (
 	price_group => q('GENERAL'::text), project => q('p1'::text), queue => q('root.a'::text), reason => q('test'::text), resource_type => q('vcores'::text),
 	to_at => q('2025-03-03 10:30+00'::timestamptz), ttl => q('1 hour'::interval), until => q('2025-03-03 11:00+00'::timestamptz), username => q('u1'::text));
 
-# answers(NODE, CALLS...): the SQLSTATE and the message of each, all taken back.
+# answers(NODE, CALLS...): run each call, roll it back, and return its SQLSTATE and message.
 sub answers
 {
 	my ($node, @calls) = @_;

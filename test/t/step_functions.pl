@@ -1,14 +1,14 @@
 # Plans compute with the same step functions of time as Hadoop 3.4.1's plans (RLESparseResourceAllocation). The test
 # plays the vectors that Hadoop's own tests assert, by their names (L), and random merges in
-# test/scheduler/step_function.jsonl. It also covers the use of these functions by the agents: the cost of a window,
+# test/scheduler/step_function.jsonl. It also tests what agents compute from these functions: the cost of a window,
 # and gaps.
 #
 # Each line of the file has two functions, an operator, a range, the calculator and the cluster. It ends with Hadoop's
-# merge of the functions or the class of its error. Steps are [time, memory, cores], or [time, null, null] for an
-# undefined one. YQUOTA_STEP_RECORDS may name another file of such records, which is compared besides.
+# merge of the functions, or with the class of Hadoop's error. Steps are [time, memory, cores], or [time, null, null]
+# for an undefined step. YQUOTA_STEP_RECORDS may name a file of further records, which are compared, too.
 #
-# No function of yquota shows step functions: test/scheduler/step_function.c makes functions of them for this test.
-# Where Hadoop breaks down at a null, yquota goes on: these records are left out.
+# No function of yquota shows step functions, so test/scheduler/step_function.c makes SQL functions of them for this
+# test. Where Hadoop fails at a null, yquota continues, and such records are left out.
 
 use strict;
 use warnings;
@@ -45,12 +45,12 @@ SQL
 
 # -- vectors ----------------------------------------------------------------------------
 
-# Memory and cores are the same, unless it is said otherwise: "10:5" is "10:5,5".
+# Cores equal memory unless they are given: "10:5" means "10:5,5".
 sub full { my ($steps) = @_; return $steps =~ s/([:=])(-?\d+)(?=[\s;]|$)/$1$2,$2/gr; }
 
 sub steps { my ($period, @steps) = @_; return join ' ', ($period ? "$period|" : ()), map { full($_) } @steps; }
 
-# All cases in one session; NULL is an error.
+# Run all cases in one session; a NULL stands for an error.
 my @cases;
 
 sub add_case { my ($name, $call, $expected) = @_; push @cases, [ $name, $call, $expected ]; return; }
@@ -98,8 +98,8 @@ add_values('L12, removed', "change_steps($overlapping, '-9-13:100,100')", 9 => -
 add_case('L13', "change_steps('', '+0-9223372036854775807:0,0')", '');
 add_case('L14', q(intervals_of_steps(change_steps('', '+101-102:5,5 +102-103:10,10 +103-104:10,10 +104-105:5,5 +106-107:5,5'))),
 	full('[101,102)=5 [102,104)=10 [104,105)=5 [105,106)=0 [106,107)=5'));
-# The test computes two more values, which no plan needs. They are the greatest value at a time and each period after
-# it, up to the last step, and the least value in a range.
+# The test computes two more values, which no plan needs. The first is the greatest value at a time and at each
+# period after it, up to the last step. The second is the least value in a range.
 sub add_greatest
 {
 	my ($name, $steps, $last, $tick, $period, $expected) = @_;
@@ -121,7 +121,7 @@ my @eight = map { "$_->[0]:$_->[1]" } ([ 0, 2 ], [ 1, 5 ], [ 2, 7 ], [ 3, 10 ], 
 my @seventh_is_0 = (@eight[ 0 .. 5 ], '6:0', '7:8');
 add_greatest('L15', steps(0, @eight), 7, @$_) foreach [ 0, 1, 10 ], [ 0, 2, 7 ], [ 0, 3, 10 ], [ 0, 4, 3 ], [ 0, 5, 4 ], [ 7, 5, 8 ], [ 10, 3, 0 ];
 add_least('L16', steps(0, @seventh_is_0), @$_) foreach [ 1, 3, 5 ], [ 2, 5, 3 ], [ 1, 7, 0 ];
-# the greatest value of a periodic function within the period that it begins in
+# the greatest value of a periodic function, within the period that contains the begin
 add_greatest('L18', steps(8, @eight), 8 * int($_->[0] / 8) + 7, @$_) foreach [ 0, 1, 10 ], [ 8, 2, 7 ], [ 16, 3, 10 ], [ 17, 4, 5 ], [ 32, 5, 4 ];
 add_values('L17', q(') . steps(20, qw(0:10 5:7 10:5 15:2 19:0)) . q('), 10 => 5, 20 => 10, 27 => 7, 50 => 5);
 my $repeated = sprintf q(merge_steps('%s', '%s', 'add', 2, 25, false, 102400, 100)), steps(10, qw(1:2 2:5 3:0)), steps(0, qw(12:10 13:10 14:0));
@@ -191,7 +191,7 @@ my @answers = split /\n/, $node->safe_psql('postgres', join '', map { "SELECT co
 is($answers[$_], $cases[$_][2], $cases[$_][0]) foreach 0 .. $#cases;
 cmp_ok(scalar @records, '>', 50, 'records were compared');
 
-# Results that Hadoop has not computed so.
+# Falsified results, which the comparison must find.
 my %answer = map { $cases[$_][0] => $answers[$_] } 0 .. $#cases;
 my @falsified = falsify(\@records, figure => sub { $_[0] =~ m{^result/} });
 is(unnoticed(\@falsified, map { $answer{ $_->[1]{id} } ne outcome($_->[1]{result}) } @falsified), '', 'every falsified result is found');

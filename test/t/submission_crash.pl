@@ -1,11 +1,10 @@
-# Many clients submit, end, move and start the same applications in the same
-# queues, and the server is killed meanwhile.
+# Many clients submit, end, move and start the same applications in the same queues, while the server is killed.
 #
 # Single statements never deadlock and need not be repeated, at any isolation level. Transactions that take queues in
 # opposite orders may deadlock, and succeed when they are repeated. After each recovery every acknowledged change is
-# there and no change that was rolled back. No limit is exceeded, and the counters agree with the applications.
+# there, and no change that was rolled back. No limit is exceeded, and the counters agree with the applications.
 #
-# SUBMISSION_SEED repeats the calls of clients, though not when.
+# SUBMISSION_SEED repeats the calls of clients, but not their timing.
 
 use strict;
 use warnings;
@@ -31,9 +30,9 @@ my $node = new_node('submission_crash', 'max_connections = 40', 'deadlock_timeou
 my $database = 'queues';
 my %total = (statements => 0, acknowledged => 0, unknown => 0, kills => 0);
 
-# Every limit binds: of the cluster, of queues, of users in queues, of parallel
-# applications of a queue and of users, of application masters. So does the credit
-# that some of the submissions hold.
+# Every limit applies: of the cluster, of queues, of users in queues, of parallel applications of a
+# queue and of users, and of application masters. Credit limits apply, too, because some submissions
+# hold credit.
 $node->safe_psql('postgres', "CREATE DATABASE $database");
 $node->safe_psql($database, <<'SQL');
 CREATE EXTENSION IF NOT EXISTS yquota;
@@ -62,7 +61,7 @@ END
 $$;
 SQL
 
-# Limits that are exceeded, counters that are wrong.
+# Return limits that are exceeded, and counters that are wrong.
 my $wrong = <<'SQL';
 WITH live AS (
 	SELECT a.*, a.state IN ('ACCEPTED', 'ACTIVE') AS runs FROM yquota.application AS a WHERE a.finished_at IS NULL
@@ -94,7 +93,7 @@ SQL
 # Without a crash
 #
 
-# run_clients(LEVEL, TRIES, TRANSACTIONS, NAME => SCRIPT...): pgbench.
+# run_clients(LEVEL, TRIES, TRANSACTIONS, NAME => SCRIPT...): run pgbench.
 sub run_clients
 {
 	my ($level, $tries, $transactions, %scripts) = @_;
@@ -131,8 +130,7 @@ SELECT attempt(format('SELECT state FROM yquota.submit_application(%L, %L, NULL,
 	('{root.a,root.b.c,root.b.d,root.e}'::text[])[:leaf], '[memory-mb=1024,vcores=1]'));
 SQL
 my $finish = "SELECT attempt(format('SELECT yquota.finish_application(%L)', any_application()));\n";
-# Where an application is moved, max-parallel-apps does not count, so none is moved
-# to where it is set.
+# A move does not check max-parallel-apps, so no application is moved to a queue with that limit.
 my $move = <<'SQL';
 \set leaf random(1, 2)
 SELECT attempt(format('SELECT yquota.move_application(%L, %L)', any_application(), ('{root.a,root.e}'::text[])[:leaf]));
@@ -151,7 +149,8 @@ for (my $round = 0; soak_goes_on($round, 2, 10, 40); $round++)
 	is($node->safe_psql($database, $wrong), '', "$level: no limit is exceeded, counters are right");
 }
 
-# Transactions that take queues one after the other may meet a transaction with the opposite order.
+# Transactions that take several queues may meet a transaction that takes them in the opposite
+# order.
 for (my $round = 0; soak_goes_on($round, 1, 5, 50); $round++)
 {
 	my $count = run_clients('read committed', 1000, 4, two => "BEGIN;\n$submit\\sleep 1 ms\n${submit}COMMIT;\n");
@@ -164,12 +163,12 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 50); $round++)
 # With crashes
 #
 
-# The limit of the cluster binds, too, now.
+# From now on the limit of the cluster applies, too.
 $node->safe_psql($database, 'SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL');
 $node->safe_psql($database, 'UPDATE yquota.scheduler_setting SET maximum_applications = ' . SYSTEM_LIMIT);
 
-# The known state of applications: there or not (rolled back), or unknown, while the outcome of a statement is
-# unknown; and over or not.
+# Known state of each application. It exists, does not exist (rolled back), or is unknown while the outcome
+# of a statement is. It also has ended or not.
 my (%is_there, %is_over);
 my $number = 0;
 my @clients;
@@ -190,8 +189,8 @@ sub submission
 	return sprintf q(SELECT state FROM yquota.submit_application('%s', 'u%d', NULL, '%s', am_resource => '[memory-mb=1024,vcores=1]'%s)), $id, 1 + int rand 6, $queue, $hold;
 }
 
-# A statement of a client, and its effect: applications that are there and that are over. An id is submitted once, and
-# any client may end its application.
+# Return a statement of a client, with its effect: the applications that it creates and ends. Each id is submitted
+# once, and any client may end its application.
 sub next_statement
 {
 	my ($own) = @_;
@@ -212,7 +211,7 @@ sub note_outcome
 {
 	my ($slot, $outcome) = @_;
 	my $statement = $slot->{statement};
-	# a crash is none of the statement's failures
+	# a crash does not count as a failure of the statement
 	my $is_unknown = $outcome->{lost};
 	my $is_done = !$is_unknown && !defined $outcome->{sqlstate};
 
@@ -228,15 +227,15 @@ sub note_outcome
 		$is_over{$id} = $is_unknown ? undef : 1 if $is_done || $is_unknown;
 	}
 	return if !defined $outcome->{sqlstate} || $is_unknown;
-	# moving may be refused, and transactions of two submissions may meet others, in a circle
+	# a move may be refused, and transactions of two submissions may deadlock
 	push @{ $total{unexpected} }, "$statement->{sql}: $outcome->{answer}"
 	  if $outcome->{sqlstate} !~ ($statement->{sql} =~ /move/ ? qr/^(?:55000|53400|40P01)$/ : qr/^40P01$/);
 	$slot->{client}->run('ROLLBACK') if $statement->{sql} =~ /^BEGIN/;
 	return;
 }
 
-# work(SECONDS, GOES_ON): let clients work, however slow they are, until enough of their work is acknowledged;
-# without GOES_ON only until they have their answers.
+# work(SECONDS, GOES_ON): let clients work, however slow they are, until enough statements are acknowledged.
+# Without GOES_ON, only wait for their answers.
 sub work
 {
 	my ($seconds, $goes_on) = @_;
@@ -271,7 +270,8 @@ sub work
 	}
 }
 
-# Compare the database with the known state. A refused application is over although no client has ended it.
+# Compare the database with the known state. A refused application has ended, although no client has ended
+# it.
 sub differences
 {
 	my %state = map { split /\|/ } split /\n/, $node->safe_psql($database,
@@ -306,7 +306,7 @@ for (; soak_goes_on($cycles, 3, 60); $cycles++)
 		kill 'KILL', $gone[ int rand @gone ];
 	}
 	$total{kills}++;
-	# the answers that are still to come
+	# take the answers that are still to come
 	work(0, 0);
 	$_->{client}->close foreach @clients;
 	wait_until_gone(@gone);
@@ -314,7 +314,7 @@ for (; soak_goes_on($cycles, 3, 60); $cycles++)
 	wait_until_up($node);
 	is(differences(), '', "cycle $cycles: what was acknowledged is there, what was rolled back is not");
 	is($node->safe_psql($database, $wrong), '', "cycle $cycles: no limit is exceeded, counters are right");
-	# room for those to come
+	# make room for new applications
 	$node->safe_psql($database, q(SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL ORDER BY random() LIMIT 25));
 }
 is(join("\n", @{ $total{unexpected} // [] }), '', 'no statement failed for another reason');

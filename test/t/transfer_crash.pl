@@ -1,5 +1,5 @@
-# The server dies before or after the commit of a transfer of credit or a reversal, and the caller has no answer. A
-# repeated call moves and returns the credit once.
+# The server dies before or after the commit of a credit transfer or of its reversal, so the caller gets no answer.
+# A repeated call moves or returns the credit once.
 
 use strict;
 use warnings;
@@ -27,7 +27,7 @@ my $parts = q(SELECT project, sum(amount), expires_at < 'infinity' FROM yquota.q
 my $transfer = q(SELECT yquota.transfer_credit('lab', 'web', 70, 'lent', 'erp-1'));
 my $reverse = q(SELECT r.* FROM yquota.credit_transfer AS t, yquota.reverse_transfer(t.transfer_id) AS r WHERE t.external_id = 'erp-1');
 
-# The server dies when the call has returned in a transaction, before or after its commit.
+# Kill the server after the call has returned within a transaction, before or after its commit.
 sub dies_after
 {
 	my @statements = @_;

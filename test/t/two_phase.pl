@@ -1,5 +1,5 @@
-# Prepared transactions: what they charged counts when they are committed and
-# not before, through a crash, from any session, with a worker at work.
+# Prepared transactions: their charges count only after their commit. The commit may come after a
+# crash, from any session, and beside a worker.
 
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ sub sql
 	return $node->safe_psql('books', $sql);
 }
 
-# failure(SQL): how it fails, with SQLSTATE
+# failure(SQL): return the error with its SQLSTATE
 sub failure
 {
 	my ($sql) = @_;
@@ -47,7 +47,7 @@ sub crash
 	return;
 }
 
-# A transaction of three statements, of which one is taken back
+# Prepare a transaction of three statements, of which one is rolled back
 sub prepare
 {
 	my ($name, $condition) = @_;
@@ -114,7 +114,7 @@ $node->safe_psql('control', start_sql('free', 'p0') . ';' . finish_sql('free'));
 sql("SELECT * FROM yquota.retry_rejects()");
 is_same_as_control($node, 'books', 'control', 'a', 'committed by another session');
 
-# A session's memory of projects while the outcome of another transaction is open
+# A session caches projects while the outcome of another transaction is open
 my $session = $node->background_psql('books', on_error_stop => 0);
 $session->query("BEGIN; INSERT INTO yquota.project (name) VALUES ('ghost'); " . start_sql('g1', 'ghost') . "; PREPARE TRANSACTION 'ghost'");
 $session->query(start_sql('g2', 'ghost'));
@@ -128,7 +128,7 @@ finish('late', 1);
 is(failure(start_sql('l2', 'late')), '', 'when it is committed it does');
 is(sql("SELECT string_agg(container_id, ' ' ORDER BY container_id) FROM yquota.container WHERE project = 'late'"), 'l1 l2', 'with all its containers');
 
-# An event that waits is known everywhere when it is committed
+# After its commit, every session knows of a waiting event
 $session = $node->background_psql('books', on_error_stop => 0);
 $session->query(start_sql('w0', 'p0'));
 sql("SET yquota.on_bad_event = 'set_aside'; BEGIN; " . finish_sql('w1') . "; PREPARE TRANSACTION 'waits'");
@@ -137,7 +137,7 @@ finish('waits', 1);
 $session->query(start_sql('w1', 'p0'));
 is(sql("SELECT count(*) FROM yquota.charge WHERE container_id = 'w1'"), '1', 'a FINISH that waited, committed in two steps, is applied by the START');
 
-# A price: compaction waits, and charges made meanwhile are corrected
+# A price change: compaction waits for it, and charges made in the meantime are corrected
 sql("BEGIN; SELECT yquota.set_multiplier('GENERAL', 9, yquota.clock() + '1 min'); PREPARE TRANSACTION 'price'");
 crash();
 $session = $node->background_psql('books', on_error_stop => 0);
@@ -156,7 +156,7 @@ $node->safe_psql('control', "SELECT yquota.set_multiplier('GENERAL', 9, yquota.c
 
 like(failure("BEGIN; SELECT yquota.start_worker(); PREPARE TRANSACTION 'worker'"), qr/0A000: cannot PREPARE a transaction that starts a yquota worker/, 'starting a worker cannot be prepared');
 
-# Several at once, some of which are rolled back and sent again
+# Several prepared transactions at once, some of which are rolled back and sent again
 for (my $round = 0; soak_goes_on($round, 2, 15); $round++)
 {
 	my $prefix = "r$round";
@@ -168,7 +168,7 @@ for (my $round = 0; soak_goes_on($round, 2, 15); $round++)
 	while (%open)
 	{
 		my $name = (sort keys %open)[ rand keys %open ];
-		# at least one is rolled back
+		# at least one transaction is rolled back
 		my $commits = keys %open < PARTS && rand() < 0.6;
 
 		crash() if rand() < 0.2;

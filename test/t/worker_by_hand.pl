@@ -1,4 +1,4 @@
-# A worker without preloading, its errors, and its wake-ups.
+# A worker without preloading, its errors, and what wakes it.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use WorkerNode;
 my $node = new_node('by_hand');
 my $running = "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = 'work')";
 
-# In a column of worker_status
+# A condition on worker_status
 sub status
 {
 	my ($condition) = @_;
@@ -56,7 +56,7 @@ is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' ||
 	"running $pid", 'the role sees the worker where the owner of yquota is no superuser, too');
 $node->safe_psql('work', 'ALTER FUNCTION yquota_internal.worker_processes() OWNER TO CURRENT_USER');
 
-# The worker reads changed settings at once, and obeys them.
+# The worker uses changed settings at once.
 $node->append_conf('postgresql.conf', "yquota.compute_interval = '1d'");
 $node->reload;
 live_through($node, 'work', 1, '1 day');
@@ -68,7 +68,7 @@ $node->append_conf('postgresql.conf', "yquota.compute_interval = '30min'");
 $node->reload;
 is_soon($node, 'work', mark() . " = '2030-01-02 01:00 UTC'", 'a shorter interval makes it due at once');
 
-# An error is recorded, holds up nothing else, and is recovered from.
+# An error is recorded, delays nothing else, and the worker recovers from it.
 $node->safe_psql('work', q(ALTER TABLE yquota.container_event ADD CONSTRAINT refused CHECK (source <> 'yquota worker') NOT VALID));
 set_clock($node, 'work', '2030-01-03 00:00 UTC');
 is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'compute: %refused%' AND last_error_at = '2030-01-03 00:00 UTC')),
@@ -84,7 +84,7 @@ is_soon($node, 'work', mark() . " = '2030-01-03 00:00 UTC'", 'a reload makes it 
 is_soon($node, 'work', status('failures = 0 AND last_error IS NOT NULL'), 'success ends the failures, the last error is kept');
 is(worker_pid($node, 'work'), $pid, 'all by the same process');
 
-# Locks of open transactions postpone, which is no failure.
+# When open transactions hold locks, tasks are postponed, which is not a failure.
 my $administrator = $node->background_psql('work');
 $administrator->query_safe('BEGIN; LOCK TABLE yquota.price_group, yquota.pricing_change IN ACCESS EXCLUSIVE MODE');
 set_clock($node, 'work', '2030-01-04 00:00 UTC');
@@ -99,7 +99,7 @@ is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NULL)),
 	'0', 'the alert is over');
 
-# Budgets are granted a day ahead, and expired grants are noted.
+# Budgets are granted a day ahead, and expired grants are recorded.
 $node->safe_psql('work', <<~'SQL');
 	INSERT INTO yquota.project (name) VALUES ('lab');
 	INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 5, 'a day', '2030-01-05 00:00 UTC');
@@ -112,7 +112,7 @@ is_soon($node, 'work', <<~'SQL', 'credit is looked after');
 	AND (SELECT remaining = 3 FROM yquota.project_balance WHERE project = 'lab')
 	SQL
 
-# Listeners hear of thresholds that spending crosses, of each once, and of nothing by an event.
+# Listeners are notified once of each threshold that spending crosses, and of nothing else.
 my $listener = $node->background_psql('work');
 my $heard = '';
 $listener->query_safe('LISTEN yquota');
@@ -159,15 +159,15 @@ $node->safe_psql('postgres', 'ALTER DATABASE work RESET ALL');
 live_through($node, 'work', 1, '1 day');
 is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'without an error');
 
-# Stopping, and starting before it has left
+# The worker is stopped, and started again before it has left
 $node->safe_psql('work', 'SELECT yquota.stop_worker(); SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'stopped and started again, one runs');
 live_through($node, 'work', 1, '1 day');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 is_soon($node, 'work', status("state = 'stopped'"), 'stop_worker() stops it');
 
-# A DROP EXTENSION that is rolled back changes nothing. While it is open the worker waits for it, but not for ever;
-# when it commits the worker leaves.
+# A DROP EXTENSION that is rolled back changes nothing. While it is open the worker waits for it, but not forever.
+# When it commits, the worker leaves.
 my $waits = "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND wait_event_type = 'Lock')";
 $administrator = $node->background_psql('work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
@@ -199,7 +199,7 @@ $node->safe_psql('work', 'DROP EXTENSION yquota');
 is_soon($node, 'postgres', "NOT $running", 'the worker leaves its sleep when the extension is dropped');
 is(count_in_log($node, qr/ERROR: .*does not exist/), 0, 'without errors');
 
-# The database goes with WITH (FORCE).
+# DROP DATABASE ... WITH (FORCE) works while a worker runs.
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'a worker runs');

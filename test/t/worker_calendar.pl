@@ -1,5 +1,5 @@
-# The worker makes the points of calendars 14 days ahead, as time goes on and after a restart of the server. When it
-# was away for longer, it makes the missing points, and corrects the charges that were made without them.
+# The worker makes the points of calendars 14 days ahead, while the clock moves and after a restart of the server.
+# When it was away for longer, it makes the missing points, and corrects the charges that were made without them.
 
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ $node->safe_psql('work', q(SELECT yquota.set_clock('2030-01-03 07:00 UTC')));
 is($node->safe_psql('work', q(SELECT yquota.start_worker())), '', 'a worker starts again');
 is_soon($node, 'work', last_point('2030-01-17 06:00 UTC'), 'and goes on where the last one ended');
 
-# The worker is away; the last point is the end of a night, so that nights cost as much as days.
+# The worker is away. The last point is the end of a night, so later nights cost as much as days.
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 is_soon($node, 'work', "NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = 'work')", 'it is stopped');
 $node->safe_psql('work', q(SELECT yquota.set_clock('2030-01-20 12:00 UTC')));

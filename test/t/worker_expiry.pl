@@ -1,5 +1,5 @@
-# The worker ends opportunistic containers that do not come to their nodes in time, whether
-# their decisions were acknowledged or not, also after a crash.
+# The worker ends opportunistic containers that do not arrive at their nodes in time. It does so
+# whether their decisions were acknowledged or not, and also after a crash.
 
 use strict;
 use warnings;

@@ -1,4 +1,4 @@
-# The worker follows plans: it makes a round every time step of the clock and reports the result. The test covers
+# The worker follows plans: it runs a round at every time step of the clock and reports the result. The test covers
 # clocks that step, a server that is killed between two rounds, and a standby that is promoted. It also covers many
 # reservations that end at once, and rounds of two sessions at the same time.
 
@@ -51,7 +51,7 @@ set_clock($node, 'work', '2030-01-01 00:00:10 UTC');
 is_soon($node, 'work', queues() . " = '=70 0001=10 0002=20'", 'the next one follows');
 unlike($listener->query('SELECT 1'), qr/00:00:05\.9/, 'a round that changes nothing tells nothing');
 
-# Calls by hand, by an operator.
+# An operator calls follow_plans() without a worker.
 $node->safe_psql('work', q(SELECT yquota.stop_worker()));
 is_soon($node, 'work', 'NOT EXISTS (SELECT FROM yquota_internal.worker_state WHERE pid IS NOT NULL)', 'the worker leaves');
 my $before = $node->safe_psql('work', 'SELECT pg_current_wal_insert_lsn()');
@@ -59,7 +59,7 @@ is($node->safe_psql('work', 'BEGIN; SET ROLE manager; SELECT count(*) FROM yquot
 set_clock($node, 'work', '2030-01-01 00:00:16 UTC');
 is($node->safe_psql('work', 'SET ROLE manager; SELECT outcome, queue FROM yquota.follow_plans() ORDER BY 1, 2'), "archived|\nremoved|reservation_1_0001\nresized|plan-default", 'an operator makes a round');
 
-# A server that is killed between two rounds, and in one.
+# The server is killed between two rounds, and during a round.
 set_clock($node, 'work', '2030-01-01 00:00:31 UTC');
 $node->safe_psql('work', q(SELECT public.reserve(3, '2030-01-01 00:00:31 UTC', 640, '1 hour')));
 is($node->safe_psql('work', 'SELECT ' . queues()), '=50 0003=50', 'a submission that is due makes its queue, and removes those that are over');
@@ -74,7 +74,7 @@ is($node->safe_psql('work', 'SELECT ' . queues()), '=50 0003=50', 'an uncommitte
 is($node->safe_psql('work', 'SELECT outcome, queue FROM yquota.follow_plans() ORDER BY 1, 2'), "created|reservation_1_0004\nresized|plan-default", 'the round is made again');
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.follow_plans()'), '0', 'once');
 
-# A standby computes, and goes on when it is promoted.
+# A standby can do dry runs, and continues when it is promoted.
 $node->backup('backup');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
@@ -87,7 +87,8 @@ $standby->promote;
 $standby->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($standby, 'work', queues() . " = '=90 0004=10'", 'a promoted standby makes it');
 
-# The clock steps back, and forth again: queues are those of its time, but archived reservations stay so.
+# The clock steps back and forward again. The queues are those of the clock's time, but archived
+# reservations stay archived.
 set_clock($standby, 'work', '2030-01-01 00:30 UTC');
 is_soon($standby, 'work', queues() . " = '=90 0004=10'", 'the clock steps back');
 set_clock($standby, 'work', '2030-01-01 00:00:40 UTC');
@@ -96,7 +97,8 @@ is($standby->safe_psql('work', q(SELECT last_error FROM yquota.worker_status WHE
 set_clock($standby, 'work', '2030-01-01 02:00 UTC');
 is_soon($standby, 'work', q((SELECT count(*) = 0 FROM yquota.reservation_definition WHERE ended_at IS NULL)), 'the clock goes forth: all reservations are over');
 
-# A thousand that end at once, with an application each, while another one calls as well.
+# A thousand reservations end at once, with an application in each, while another session also runs
+# a round.
 $standby->safe_psql('work', q(SELECT count(*) FROM generate_series(1001, 2000) AS i WHERE public.reserve(i, '2030-01-01 02:00:10 UTC', 1, '10 s')));
 set_clock($standby, 'work', '2030-01-01 02:00:10 UTC');
 is_soon($standby, 'work', '(SELECT count(*) FROM yquota.reservation_queue) = 1001', 'a thousand begin at once');
@@ -117,7 +119,7 @@ is($standby->safe_psql('work', q(SELECT queue, count(*) FROM yquota.container GR
 is($standby->safe_psql('work', q(SELECT split_part(queue, '_', 1), "to", count(*) FROM yquota.charge GROUP BY 1, 2)), 'root.plan.reservation|2030-01-01 02:00:21+00|1000', 'the applications have paid for the old queue until then');
 is($standby->safe_psql('work', q(SELECT ended_by, count(*) FROM yquota.reservation_definition GROUP BY 1)), 'archived|1004', 'all reservations are archived');
 
-# Killed ones are in the books to that instant.
+# Killed containers are charged up to that instant.
 $standby->safe_psql('work', q(UPDATE yquota.queue SET reservation_move_on_expiry = false WHERE path = 'root.plan'; SELECT public.reserve(3001, '2030-01-01 02:00:21 UTC', 1, '10 s')));
 $standby->safe_psql('work', q(SELECT yquota.submit_application('application_1_3001', 'ann', '{}', 'root.plan', unmanaged => true, project => 'p', reservation => 'reservation_1_3001');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, node, allocation)
@@ -129,7 +131,7 @@ is($standby->safe_psql('work', q(SELECT decision, container_id FROM yquota.decis
 set_clock($standby, 'work', '2030-01-01 02:00:33 UTC');
 is_soon($standby, 'work', '(SELECT count(*) FROM yquota.reservation_queue) = 1', 'the queue goes in the next round');
 
-# A change of the configuration that takes the plan away.
+# A change of the configuration makes the queue an ordinary queue.
 $standby->safe_psql('work', q(SELECT public.reserve(4001, '2030-01-01 02:00:33 UTC', 1, '1 hour')));
 is($standby->safe_psql('work', 'SELECT ' . queues()), '=100 4001=0', 'a plan with a reservation');
 $standby->safe_psql('work', q(SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL;

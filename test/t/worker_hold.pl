@@ -1,6 +1,5 @@
-# The worker ends applications past their lifetime, which releases the holds of their submissions. Until
-# then a hold lives for the lifetime, counted from the activation, with or without a worker. It outlives a
-# crash.
+# The worker ends applications after their lifetime, which releases the holds of their submissions. A hold
+# lasts for the lifetime from activation, with or without a worker, and also after a crash.
 
 use strict;
 use warnings;
@@ -42,7 +41,7 @@ is($node->safe_psql('work', "SELECT $held"), '', 'nothing is held');
 is($node->safe_psql('work', q(SELECT held, remaining FROM yquota.project_balance)), '0|1000', 'all credit remains');
 is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
 
-# A hold that is not released in time, and one that is too early.
+# verify() finds a hold that was not released in time, and a hold that was released too early.
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 $node->safe_psql('work', q(SELECT yquota.submit_application('application_1_0009', 'ann', '{}', 'a', project => 'p', unmanaged => true, hold_amount => 9)));
 is($node->safe_psql('work', q(BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM yquota.application; SELECT problem, subject FROM yquota.verify() WHERE problem LIKE 'hold%'; ROLLBACK)),

@@ -1,5 +1,5 @@
-# Jobs that take long have a process of their own: prices are computed and the
-# mark goes on meanwhile, however the job ends.
+# Jobs that take long have their own process. In the meantime the worker computes prices and moves
+# the mark, and it does so whatever the outcome of the job is.
 
 use strict;
 use warnings;
@@ -11,23 +11,23 @@ my $node = new_node('jobs', q(shared_preload_libraries = 'yquota'), q(yquota.dat
 
 sub sql { return $node->safe_psql('work', $_[0]); }
 
-# In a column of worker_status
+# A column of worker_status
 sub status { return "(SELECT $_[0] FROM yquota.worker_status WHERE database = 'work')"; }
 
-# The process of a job is there.
+# A condition: the process of a job runs.
 my $process = "(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota job' AND datname = 'work' AND wait_event = 'PgSleep')";
 
-# verified_at(AT): the books were proved then, and nothing was wrong.
+# verified_at(AT): a condition that verify() ran at AT, without a finding.
 sub verified_at { return "EXISTS (SELECT FROM yquota.verification WHERE verified_at = '$_[0]' AND problems = 0)"; }
 
-# rolled_up_at(AT): so were the costs.
+# rolled_up_at(AT): a condition that costs were rolled up at AT or later.
 sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.rollup_state)"; }
 
 $node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
 is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'verify')), 'worker_status shows since when the job waits for the night');
-# Keeping a verification takes as long as there is a gate.
+# A verification waits in its INSERT as long as the gate is closed.
 sql(<<~'SQL');
 	CREATE TABLE public.gate (closed boolean);
 	CREATE FUNCTION public.wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -62,7 +62,7 @@ is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'the job ends');
 is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'the next job is done');
 is(sql('SELECT ' . status('failures')), 0, 'without trouble');
 
-# A job that is ended from outside is run again.
+# A job whose process is terminated runs again.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-02 02:30 UTC');
 is_soon($node, 'work', $process, 'the next night');
@@ -72,7 +72,7 @@ sql('DELETE FROM public.gate');
 is_soon($node, 'work', verified_at('2030-01-02 02:30 UTC'), 'the job is tried again');
 is_soon($node, 'work', status('failures = 0'), 'all jobs succeed afterwards');
 
-# So is one that fails, and one that cannot get a lock.
+# A job that fails runs again, and so does a job that cannot get a lock.
 sql(q(ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-02 12:00 UTC') NOT VALID));
 set_clock($node, 'work', '2030-01-02 12:00 UTC');
 is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'roll-up: %violates check constraint "refused"')), 'an error is told');
@@ -89,7 +89,7 @@ $holder->quit;
 is_soon($node, 'work', rolled_up_at('2030-01-02 12:15 UTC'), 'until it is free');
 is_soon($node, 'work', status(q(postponed = '{}')), 'the job is not postponed longer');
 
-# A worker that leaves takes it along.
+# When the worker leaves, the process of the job ends, too.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-03 02:30 UTC');
 is_soon($node, 'work', $process, 'another night');
@@ -98,7 +98,7 @@ is_soon($node, 'postgres', q(NOT EXISTS (SELECT FROM pg_stat_activity WHERE back
 sql('SELECT yquota.start_worker()');
 is_soon($node, 'work', $process, 'the next worker does what was not done');
 
-# Without a slot it waits, and the worker goes on.
+# Without a free slot the job waits, and the worker continues.
 sql('DELETE FROM public.gate');
 is_soon($node, 'work', verified_at('2030-01-03 02:30 UTC'), 'the next worker does the job');
 $node->append_conf('postgresql.conf', "max_worker_processes = 3\nmax_parallel_workers = 0");
@@ -110,7 +110,7 @@ $node->append_conf('postgresql.conf', "max_worker_processes = 8");
 $node->restart;
 is_soon($node, 'work', verified_at('2030-01-04 02:30 UTC'), 'with one it is made up for');
 
-# The database can be dropped meanwhile.
+# The database can be dropped while a job runs.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-05 02:30 UTC');
 is_soon($node, 'work', $process, 'at work once more');

@@ -32,7 +32,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE third TEMPLATE template0');
 start_at($node, $_, $at) for 'first', 'Second One', 'third';
 for my $database ('first', 'Second One')
 {
-	# A database younger than the launcher's last look is found by a reload.
+	# A reload makes the launcher find a database that was created after it last looked.
 	$node->reload;
 	is_soon($node, $database, has_worker($database), "database \"$database\" has a worker");
 }
@@ -49,7 +49,8 @@ is( $node->safe_psql('first', q(SELECT count(*) FROM pg_locks JOIN pg_stat_activ
 is( $node->safe_psql('first', q(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL))),
 	'0', 'the workers hold no snapshot');
 
-# A value that seems to lack its unit: the session that sets it is warned, and the log, once, of the value in the file.
+# A setting that seems to lack its unit. The session that changes it gets a warning, and for a value in the file the
+# log gets one warning.
 my $warned = qr/WARNING:  "yquota\.price_interval" is no more than 30 ms\nHINT:  A value without a unit is in milliseconds: write "10s", for example\./;
 my $before = -s $node->logfile;
 my (undef, undef, $told) = $node->psql('postgres', 'ALTER SYSTEM SET yquota.price_interval = 30');
@@ -71,7 +72,7 @@ my $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
 is_soon($node, 'postgres', has_worker('first', $pid), 'a terminated worker is replaced');
 
-# A worker that is cancelled continues, be it asleep, in a task or between two tasks.
+# A worker that is cancelled continues, whether it sleeps, runs a task or is between two tasks.
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'by one in office');
 $pid = worker_pid($node, 'first');
 $node->safe_psql(
@@ -87,12 +88,12 @@ set_clock($node, 'first', '2030-01-02 00:00 UTC');
 is_soon($node, 'first', mark() . " = '2030-01-02 00:00 UTC'", 'a cancelled worker goes on');
 is(worker_pid($node, 'first'), $pid, 'the worker that was cancelled is still the same process');
 
-# stop_worker() holds although the launcher would start another one.
+# stop_worker() works although the launcher would start another worker.
 $node->safe_psql('first', 'SELECT yquota.stop_worker()');
 is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'stop_worker() stops it');
 my $log_end = -s $node->logfile;
 my $leaves = qr/worker of database "first" exits: yquota.stop_worker\(\) was called/;
-# The launcher starts nothing at a reload before it knows that the worker has gone.
+# At a reload the launcher starts nothing before it knows that the worker has left.
 for (1 .. 1800)
 {
 	$node->reload;
@@ -119,7 +120,7 @@ $node->reload;
 is_soon($node, 'postgres', has_worker('third'), 'a database added to the list gets a worker');
 is_soon($node, 'postgres', 'NOT ' . has_worker('Second One'), 'a database taken off the list loses its worker');
 
-# Another session's attempt to drop the database does not touch the worker.
+# When a role without the right tries to drop the database, the worker is not disturbed.
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'there is a worker in office');
 $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN CREATEDB');
@@ -134,7 +135,7 @@ my ($status, $out, $error) = $node->psql('postgres', "BEGIN;\nDROP DATABASE firs
 like($error, qr/cannot run inside a transaction block/, 'the owner in a transaction block is refused');
 is(worker_pid($node, 'first'), $pid, 'none of the refused commands ended the worker');
 
-# The owner's commands need the database alone and get it.
+# The owner's commands need a database without sessions, so the worker leaves for them.
 is($node->psql('postgres', 'CREATE DATABASE copy TEMPLATE first'), 0, 'CREATE DATABASE ... TEMPLATE succeeds');
 is_soon($node, 'postgres', has_worker('first', $pid), 'the worker comes back afterwards');
 is($node->psql('postgres', 'ALTER DATABASE first RENAME TO renamed'), 0, 'ALTER DATABASE ... RENAME succeeds');
@@ -143,7 +144,7 @@ $node->reload;
 is_soon($node, 'postgres', has_worker('first'), 'the worker comes back with the name');
 is($node->psql('postgres', 'DROP DATABASE first'), 0, 'DROP DATABASE succeeds');
 
-# Slots for workers run out.
+# All slots for workers are taken.
 $node->append_conf('postgresql.conf', "max_worker_processes = 3\nyquota.databases = 'third, copy'");
 $node->restart;
 $node->wait_for_log(qr/no background worker slot is free.*?HINT: *You might need to increase max_worker_processes/s);

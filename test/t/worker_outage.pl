@@ -1,4 +1,4 @@
-# Gaps in the mark: which of them become outages when a worker starts.
+# Gaps in the mark: which gaps become outages when a worker starts.
 
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ sub come_back
 	return;
 }
 
-# The server loses its power, and has no worker when it comes back.
+# Crash the server, and start it again without a worker.
 sub crash
 {
 	$node->stop('immediate');
@@ -76,7 +76,7 @@ be_away(0.25, sub {
 come_back();
 is(outages(), '00:00-00:30', 'a database taken off the list is no outage');
 
-# Up to the threshold it is none, and up to the maximum it is forgiven.
+# A gap up to the threshold is no outage, and an outage up to the maximum is forgiven.
 $node->append_conf('postgresql.conf', "yquota.outage_threshold = '15min'");
 be_away(0.25, \&crash);
 come_back();
@@ -85,7 +85,7 @@ be_away(1, \&crash);
 come_back();
 is(outages(), '00:00-00:30, 01:15-02:15', 'a gap of yquota.outage_max is forgiven');
 
-# Beyond the maximum an administrator decides.
+# An administrator decides about an outage beyond the maximum.
 be_away(2, \&crash);
 come_back();
 is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15 undecided', 'a longer one waits');
@@ -120,7 +120,7 @@ is(outages(), $before, 'by policy "charge" nothing is an outage');
 $node->append_conf('postgresql.conf', "yquota.outage_policy = 'forgive'");
 $node->reload;
 
-# A copy of the database has a mark of its own past, but no outage.
+# A copy of the database has an old mark, but no outage because of that.
 is($node->psql('postgres', 'CREATE DATABASE copy TEMPLATE work'), 0, 'the database is copied');
 $hour += 1;
 set_clock($node, 'copy', clock());

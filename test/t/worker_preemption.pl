@@ -1,6 +1,6 @@
-# The worker preempts: it makes rounds at their interval of the clock, none too many, and reports them. Time in which
-# the server did not run, or was a standby, does not count as waiting. The worker also ends applications past their
-# lifetime.
+# The worker preempts: it runs rounds at their interval of the clock, no more than needed, and reports them. Time in
+# which the server did not run, or was a standby, does not count as waiting. The worker also ends applications after
+# their lifetime.
 
 use strict;
 use warnings;
@@ -45,7 +45,7 @@ is_soon($node, 'work', round_at() . " = '2030-01-01 00:00 UTC'", 'the worker is 
 is($node->safe_psql('work', 'SELECT ' . marks()), '2', 'the round marks containers');
 like($listener->query('SELECT 1'), qr/"yquota" with payload "\{"at": "2030-01-01T00:00:00\+00:00", "kind": "preemption"\}"/, 'the round notifies the resource manager');
 
-# The interval counts from any round.
+# The interval counts from the last round of any session.
 set_clock($node, 'work', '2030-01-01 00:00:02 UTC');
 $node->safe_psql('work', 'SELECT count(*) FROM yquota.preempt_containers()');
 set_clock($node, 'work', '2030-01-01 00:00:04.9 UTC');
@@ -61,7 +61,7 @@ is_soon($node, 'work', containers() . ' = 6', 'a container that was marked long 
 is($node->safe_psql('work', 'SELECT exit_status, count(*) FROM yquota.charge GROUP BY 1'), '-102|2', 'the killed container is charged to that instant');
 is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are right');
 
-# A standby computes, and writes nothing.
+# A standby can do dry runs, and writes nothing.
 $node->backup('backup');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->start;
@@ -75,7 +75,7 @@ is($standby->safe_psql('work', q(SELECT outcome, count(*) FROM yquota.preempt_co
 is($standby->safe_psql('work', q(SELECT count(*) FROM yquota.preemption_state)), '3', 'a dry run on a standby knows the figures of queues');
 like(($standby->psql('work', 'SELECT yquota.preempt_containers()'))[2], qr/cannot execute a round of preemption in a read-only transaction/, 'a dry run on a standby makes no round');
 
-# A server that did not run.
+# The server did not run for a while, which does not count.
 my $pid = worker_pid($node, 'work');
 $listener->quit;
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
@@ -90,7 +90,7 @@ set_clock($node, 'work', '2030-01-01 01:00:14 UTC');
 is_soon($node, 'work', round_at() . " = '2030-01-01 01:00:14 UTC'", 'from then on time counts');
 is($node->safe_psql('work', 'SELECT ' . marks()), '1', 'no container is killed before the rest of the wait is over');
 
-# Nor does a standby's time count.
+# Time as a standby does not count either.
 $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 wait_until_gone($pid);
@@ -105,7 +105,7 @@ $standby->safe_psql('work', 'SELECT count(*) FROM yquota.preempt_containers()');
 is($standby->safe_psql('work', 'SELECT exit_status, count(*) FROM yquota.charge GROUP BY 1'), '-102|3', 'preempt_containers() kills a container once');
 is($standby->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are right there, too');
 
-# Applications past their lifetime, one after the other, and not if a setting says so.
+# Applications past their lifetime are ended one after the other, unless a setting disables that.
 $standby->safe_psql('work', q(UPDATE yquota.scheduler_setting SET end_expired_applications = false;
 	SELECT yquota.update_application_lifetime('application_1_0001', 60), yquota.update_application_lifetime('application_1_0002', 60)));
 set_clock($standby, 'work', '2030-01-01 03:00 UTC');

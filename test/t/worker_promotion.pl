@@ -1,5 +1,5 @@
-# A standby has no worker until it is promoted. Then its worker continues from the point where the old primary's
-# ended, at the price that was in force.
+# A standby has no worker until it is promoted. Then its worker continues where the old primary's worker ended,
+# at the price that was in force.
 
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'copy', has_streaming => 1);
 $standby->start;
 
-# The standby follows the work of the primary's worker, clock included.
+# The standby receives the work of the primary's worker, including the clock.
 live_through($primary, 'work', 3, '1 hour');
 $primary->safe_psql('work', "SELECT yquota.set_multiplier('GENERAL', 3, yquota.clock() + '1 hour')");
 live_through($primary, 'work', 2, '1 hour');

@@ -1,5 +1,5 @@
-# The worker's jobs for queues: it runs the policies that scheduler_monitor_policies names, each at its own interval
-# of the clock, and no others. It also works for the scheduler.
+# The worker's jobs for queues. It runs the policies that scheduler_monitor_policies names, each at its own interval
+# of the clock, and no others. It also has tasks for the scheduler.
 
 use strict;
 use warnings;
@@ -26,12 +26,13 @@ $node->safe_psql('work', <<~'SQL');
 	SQL
 is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker is at work');
 
-# Which leaves have a guarantee, and which queues there are.
+# Queries: the leaves that have a guarantee, the created queues, and the number of queues marked for
+# removal.
 sub active { return q((SELECT string_agg(queue, ' ' ORDER BY queue) FROM yquota_internal.active_leaf)); }
 sub paths { return q((SELECT string_agg(path, ' ' ORDER BY path) FROM yquota.queue WHERE auto_created AND path ~ 'root.f')); }
 sub marked { return q((SELECT count(*) FROM yquota_internal.created_queue WHERE is_marked)); }
 
-# Run the clock and wait until the worker has passed it.
+# Move the clock and wait until the worker has charged up to it.
 sub run_to
 {
 	my ($at) = @_;
@@ -45,10 +46,10 @@ run_to('2030-01-01 01:00 UTC');
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'nothing is done that is not asked for');
 is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p root.f.p.q0', 'an unused queue is not removed unless asked for');
 
-# Policies without the monitor are none.
+# Policies have no effect while the monitor is off.
 $node->safe_psql('work', q(INSERT INTO yquota.scheduler_setting (scheduler_monitor_policies)
 	VALUES ('{x.y.QueueManagementDynamicEditPolicy,x.y.AutoCreatedQueueDeletionPolicy}')));
-# That change of the configuration has leaves visited anew.
+# That change of the configuration makes the policy visit leaves again.
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'a change of the configuration gives and takes by itself');
 $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
@@ -56,12 +57,12 @@ $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', fin
 run_to('2030-01-01 02:00 UTC');
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'policies that the monitor does not run do nothing');
 
-# It is told when the configuration changes, which again gives and takes by itself.
+# A change of the configuration wakes the worker, and moves guarantees by itself.
 $node->safe_psql('work', 'UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true');
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the guarantee goes to the leaf with an application');
 is_soon($node, 'work', marked() . ' = 1', 'the removal has begun');
 
-# Each at its interval: 1500 milliseconds, and the expiration time.
+# Each policy runs at its own interval: 1500 milliseconds, and the expiration time.
 $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock() WHERE finished_at IS NULL;
 	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
 	VALUES ('application_1_4', 'u', 'root.m.busy', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock())));
@@ -92,7 +93,7 @@ $administrator->quit;
 is_soon($node, 'work', active() . " = 'root.m.idle'", 'the postponed policy runs afterwards');
 is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'the policy is no longer postponed');
 
-# A decided container that no client acknowledges is released, whether or not there is another cycle.
+# A decided container that no client acknowledges is released, even if no further cycle runs.
 $node->safe_psql('work', q(INSERT INTO yquota.project (name) VALUES ('u')));
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.schedule()'), '1', 'an application master starts');
 run_to('2030-01-01 02:25:01 UTC');
@@ -102,7 +103,7 @@ set_clock($node, 'work', '2030-01-01 02:25:12 UTC');
 is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.container) AND (SELECT count(*) = 0 FROM yquota.decision)), 'the container no longer waits to be acknowledged');
 is($node->safe_psql('work', 'SELECT exit_status FROM yquota.charge'), '-100', 'with the exit status of those that nobody launched');
 
-# Guarantees outlive the server and the worker; after the restart nothing is left to change.
+# Guarantees survive a restart of server and worker, after which nothing has to change.
 my $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 wait_until_gone($pid);
