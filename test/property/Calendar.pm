@@ -1,6 +1,6 @@
 #
-# Calendar.pm: recurring prices, computed in the most naive way. A window is a pair of wall-clock times. The C library
-# tells the offset of a time zone at an instant, and nothing else is asked.
+# Calendar.pm: recurring prices, computed in the most naive way. A window is a pair of wall-clock times. The model
+# asks the C library only for the offset of a time zone at an instant.
 #
 # Instants are microseconds since 1970 UTC. A calendar is a hash with the columns of yquota.price_calendar. The column
 # weekdays is an array of 1 (Monday) to 7, from and to are microseconds of a day, and the factor is text.
@@ -18,7 +18,7 @@ our $columns = 'timezone, weekdays, "from", "to", factor, valid_from, valid_unti
 
 my %offset_known;
 
-# Microseconds that the wall clock of a zone is ahead of UTC at an instant.
+# Return the microseconds by which a zone's wall clock is ahead of UTC at an instant.
 sub offset_at
 {
 	my ($zone, $at) = @_;
@@ -34,8 +34,8 @@ sub offset_at
 	};
 }
 
-# The instant at which the wall clock shows a time: the second one of two. A time that the clock skips is read with
-# the offset before the change.
+# Return the instant at which the wall clock shows a time. If the time occurs twice, this is the second occurrence.
+# A skipped time is read with the offset from before the change.
 sub instant_of
 {
 	my ($zone, $wall) = @_;
@@ -46,7 +46,7 @@ sub instant_of
 	return @shown ? $shown[0] : $wall - $before;
 }
 
-# The window that opens on a day (days since 1970), or nothing.
+# Return the window that opens on a day (days since 1970), or nothing.
 sub window_of_day
 {
 	my ($calendar, $day) = @_;
@@ -62,7 +62,7 @@ sub window_of_day
 	return $opens < $closes ? [ $opens, $closes ] : ();
 }
 
-# The windows that may be open at an instant.
+# Return the windows that may be open at an instant.
 sub windows_near
 {
 	my ($calendar, $at) = @_;
@@ -71,7 +71,7 @@ sub windows_near
 	return map { window_of_day($calendar, $_) } $day - 3 .. $day + 2;
 }
 
-# Factor and name in force at an instant; no name while no window is open.
+# Return the factor and the name in force at an instant; there is no name while no window is open.
 sub factor_at
 {
 	my ($calendars, $at) = @_;
@@ -81,7 +81,8 @@ sub factor_at
 	return $lowest ? ($lowest->{factor}, $lowest->{name}) : ('1', '');
 }
 
-# Points [instant, factor, name]: one at the first instant, one at each later change until the second.
+# Return points [instant, factor, name]: one at the first instant, and one at each later change up to
+# the second instant.
 sub points
 {
 	my ($calendars, $from, $to) = @_;
@@ -104,7 +105,8 @@ sub points
 	return @points;
 }
 
-# The statement that sets a calendar of a price group, or removes the one of that name when it is undef.
+# Return the statement that sets a calendar of a price group, or removes the calendar of that name if it
+# is undef.
 sub statement
 {
 	my ($group, $name, $calendar) = @_;
@@ -114,7 +116,7 @@ sub statement
 	  . ') ON CONFLICT (name, price_group) DO UPDATE SET ' . join(', ', map { "$_ = EXCLUDED.$_" } split /, /, $columns);
 }
 
-# The values of a row of yquota.price_calendar, without the group.
+# Return the values of a row of yquota.price_calendar, without the group.
 sub values_of
 {
 	my ($calendar) = @_;
@@ -134,7 +136,7 @@ our @zones = qw(UTC Europe/Madrid Europe/Dublin America/New_York America/Santiag
 
 sub pick { return $_[ rand @_ ] }
 
-# A time of day: often a full hour or in the hours in which clocks change.
+# Return a random time of day, often a full hour or a time near changes of clocks.
 sub random_time
 {
 	return pick(
@@ -144,7 +146,7 @@ sub random_time
 		sub { int rand DAY })->();
 }
 
-# A calendar whose validity, if it is bounded, begins or ends between two instants.
+# Return a random calendar. If its validity is bounded, it begins or ends between two instants.
 sub random
 {
 	my ($name, $from, $to) = @_;

@@ -1,7 +1,7 @@
 #
-# Credit.pm: the credit, holds and available amounts of projects. The model computes them from the rules of
-# quota_grant, hold and project in docs/reference.md in the most naive way, with Model.pm's cost of containers.
-# Amounts are those of Model.pm.
+# Credit.pm: the credit, holds and available amounts of projects. The model computes them in the most naive way
+# from the rules of quota_grant, hold and project in docs/reference.md. The cost of containers, and the unit of
+# amounts, are those of Model.pm.
 #
 package Credit;
 
@@ -15,7 +15,7 @@ sub zero { return Math::BigInt->new(0); }
 sub least { my ($a, $b) = @_; return $a < $b ? $a : $b; }
 sub positive { my ($amount) = @_; return $amount->is_neg ? zero() : $amount; }
 
-# A model of credit beside one of charges.
+# Create a model of credit for a model of charges.
 sub new
 {
 	my ($class, $model) = @_;
@@ -31,7 +31,7 @@ sub add_project
 	return;
 }
 
-# A project and its ancestors, itself first.
+# Return a project and its ancestors, beginning with the project.
 sub line
 {
 	my ($self, $name) = @_;
@@ -44,7 +44,7 @@ sub line
 	return @line;
 }
 
-# A project and all that descend from it.
+# Return a project and all its descendants.
 sub family
 {
 	my ($self, $name) = @_;
@@ -52,7 +52,7 @@ sub family
 	return grep { my $member = $_; grep { $_ eq $name } $self->line($member) } sort keys %{ $self->{project} };
 }
 
-# The cost of some containers from an instant up to another one, padding of that instant included or not.
+# Return the cost of some containers from one instant to another, with or without padding at the end.
 sub cost_of
 {
 	my ($pieces, $from, $to, $with_last_padding) = @_;
@@ -63,7 +63,7 @@ sub cost_of
 	return $sum;
 }
 
-# The pieces of containers of some projects, of one application if one is given.
+# Return the pieces of containers of some projects, only of one application if it is given.
 sub pieces
 {
 	my ($self, $now, $projects, $application) = @_;
@@ -86,7 +86,7 @@ sub spent
 	return cost_of($pieces, -Model::FOREVER, $at, 1);
 }
 
-# Forget the known results, which a change makes wrong.
+# Forget cached results, because a change makes them wrong.
 sub changed
 {
 	my ($self) = @_;
@@ -100,7 +100,7 @@ sub changed
 #
 sub is_own { my ($grant) = @_; return $grant->{kind} =~ /^(?:grant|budget|transfer)$/; }
 
-# From when on a project is limited by its own credit.
+# Return the instant from which a project has its own credit, which then limits it.
 sub own_since
 {
 	my ($self, $name) = @_;
@@ -108,8 +108,9 @@ sub own_since
 	return min(Model::FOREVER, map { $_->{begins} } grep { $_->{project} eq $name && is_own($_) } @{ $self->{grant} });
 }
 
-# The grants that are credit of a project, each with the instant at which it leaves. Refunds and corrections of
-# sub-projects without own credit are that of the nearest ancestor that has some, or of the root.
+# Return the grants that are credit of a project, each with the instant at which it leaves. Refunds and
+# corrections of sub-projects without their own credit belong to the nearest ancestor that has some, or to the
+# root.
 sub terms
 {
 	my ($self, $name) = @_;
@@ -133,16 +134,17 @@ sub terms
 		}
 		next if !defined $from || $from >= $until || $grant->{begins} >= $until;
 		next if $from > $grant->{begins} && !$grant->{amount}->is_neg && $grant->{expires} <= $from;
-		# expired credit stays where it was
+		# expired credit stays in its project
 		$until = Model::FOREVER if !$grant->{amount}->is_neg && $grant->{expires} <= $until;
 		push @terms, { %$grant, begins => max($from, $grant->{begins}), leaves => $until };
 	}
 	return @terms;
 }
 
-# The state of the grants of a project by an instant. It is a hash of granted (less the lost amount), and by grant_id
-# of the rest and the loss of each grant. A row that takes credit back is kept in %debt until it leaves. The entry has
-# the amount still to take, and the amount taken from each grant. The key '' has the spending that was given back.
+# Return the state of a project's grants at an instant. It is a hash of granted (less the lost amount), and by
+# grant_id of the rest and the loss of each grant. A row that takes credit back is kept in %debt until it leaves. Its
+# entry has the amount that is still to be taken, and the amount taken from each grant. The key '' has spending that
+# was reversed.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -159,7 +161,8 @@ sub grants_at
 		$owed = pay(\%left, \%debt, $owed + $spent - $spent_before, @valid);
 		$spent_before = $spent;
 		$lost{ $_->{id} } = delete $left{ $_->{id} } foreach grep { $_->{expires} <= $instant } @valid;
-		# the amount that a row had taken goes back to its origin; the part that has expired there is lost
+		# the amount that a leaving row had taken returns to its grants, and what has expired there is
+		# lost
 		foreach my $debt (map { delete $debt{ $_->{id} } // () } grep { $_->{leaves} == $instant } @terms)
 		{
 			$owed -= delete $debt->{of}{''} // zero();
@@ -169,7 +172,7 @@ sub grants_at
 				else { $lost{$id} = $lost{$id} + $debt->{of}{$id}; }
 			}
 		}
-		# a leaving row had paid for something: that amount is owed again, or to be taken again
+		# a leaving row had paid for something: that amount is owed again, or must be taken again
 		foreach my $term (grep { $_->{leaves} == $instant && exists $left{ $_->{id} } } @terms)
 		{
 			$owed += $term->{amount} - delete $left{ $term->{id} };
@@ -187,7 +190,7 @@ sub grants_at
 			elsif ($term->{expires} <= $instant) { $lost{ $term->{id} } = $term->{amount}; }
 			else { $left{ $term->{id} } = $term->{amount}->copy; }
 		}
-		# a transfer takes its part of one grant
+		# a transfer takes its part from one grant
 		foreach my $term (grep { $_->{begins} == $instant && defined $_->{takes_from} && exists $left{ $_->{takes_from} } } @terms)
 		{
 			my $taken = least($debt{ $term->{id} }{rest}, $left{ $term->{takes_from} });
@@ -203,7 +206,8 @@ sub grants_at
 	return { granted => $granted, left => \%left, lost => \%lost };
 }
 
-# Takes the owed amount from grants, then the amounts that rows take back; returns the rest that is owed.
+# Pay the owed amount from grants, and then the amounts that rows take back. Return the amount that is
+# still owed.
 sub pay
 {
 	my ($left, $debts, $owed, @grants) = @_;
@@ -238,8 +242,8 @@ sub pay
 # Holds: {project, application, amount, at, until, released}.
 #
 
-# The holds of a project in force at an instant: by id what the application has
-# cost since and the amount still held.  The oldest of an application is used up first.
+# Return the holds of a project in force at an instant. By id, they have the application's cost
+# since then and the amount still held. The oldest hold of an application is used up first.
 sub holds_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -262,7 +266,7 @@ sub holds_at
 			my $most = zero();
 			my $sum = zero();
 
-			# holds 1 to k: the amount that j to k held less the spending since j
+			# for holds 1 to k: the amount that holds j to k hold, less the spending since j
 			foreach my $j (reverse 0 .. $k)
 			{
 				$sum = $sum + $holds->{ $chain[$j] }{amount};
@@ -289,7 +293,7 @@ sub held
 	return $held;
 }
 
-# The balance of a project at an instant, as a hash of its columns.
+# Return the balance of a project at an instant, as a hash of its columns.
 sub balance
 {
 	my ($self, $name, $now, $at) = @_;
@@ -300,7 +304,7 @@ sub balance
 	return \%balance;
 }
 
-# The projects whose budgets limit a project.
+# Return the projects whose budgets limit a project.
 sub limits
 {
 	my ($self, $name, $now) = @_;
@@ -313,8 +317,8 @@ sub limits
 	return @limits;
 }
 
-# The amount that a project may still spend, which is the least rest of the budgets that limit it. A credit limit adds
-# to the rest. Undef when nothing limits the project.
+# Return the amount that a project may still spend, or undef if nothing limits it. It is the lowest remaining amount
+# of the budgets that limit the project, each with its credit limit.
 sub available
 {
 	my ($self, $name, $now) = @_;
@@ -325,7 +329,7 @@ sub available
 	return $least;
 }
 
-# The amount that was left of a budget with its credit limit at an instant, held or not.
+# Return the amount that was left of a budget with its credit limit at an instant, held or not.
 sub unspent
 {
 	my ($self, $name, $now, $at) = @_;
@@ -333,7 +337,8 @@ sub unspent
 	return $self->grants_at($name, $now, $at)->{granted} - $self->spent($name, $now, $at) + $self->{project}{$name}{limit};
 }
 
-# Whether something was left of a budget at any time of its grace. A balance is linear between two events.
+# Return whether something was left of a budget at any instant of its time of grace. A balance is linear
+# between two events.
 sub is_in_grace
 {
 	my ($self, $name, $now) = @_;
@@ -344,7 +349,8 @@ sub is_in_grace
 	return grep { $self->unspent($name, $now, $_) > 0 } sort { $b <=> $a } keys %instants;
 }
 
-# The action that exhausted_work is to tell of a project, with the amount that is left; nothing when there is none.
+# Return the action that exhausted_work must show for a project, with the remaining amount, or nothing if there is
+# none.
 sub action
 {
 	my ($self, $name, $now) = @_;
@@ -375,8 +381,8 @@ sub action
 # Transfers
 #
 
-# The sum of the rests of grants that can move, without held credit. The pairs of grant and rest follow, in the order in
-# which grants are spent.
+# Return the sum of the remaining amounts of grants that can be transferred, without held credit. Pairs of grant and
+# remaining amount follow, in spending order.
 sub transferable
 {
 	my ($self, $name, $now, @ids) = @_;
@@ -389,7 +395,7 @@ sub transferable
 	return (positive(least($sum, $self->balance($name, $now, $now)->{remaining})), @parts);
 }
 
-# The parts of an amount, as pairs of grant and amount.
+# Divide an amount into pairs of grant and amount.
 sub parts_of
 {
 	my ($amount, @parts) = @_;

@@ -1,13 +1,12 @@
 #
-# History.pm: random histories and their rendering in SQL.
+# History.pm: random histories, and the SQL for them.
 #
-# A history is a window of time with the timelines that change inside it and the valid stream of lifecycle events of a
-# few containers. Instants are drawn from a pool that grows with every draw. Thus they often coincide or miss each
-# other by a microsecond, and often lie on full hours and midnights.
+# A history is a window of time, the timelines that change in it, and a valid stream of events of a few containers.
+# Instants are drawn from a pool that grows with every draw. So they often coincide or differ by a microsecond, and
+# often are full hours or midnights.
 #
-# Prices are global, so histories of one database follow each other in time;
-# names of projects, queues, users and applications are their own.  All
-# randomness comes from rand(), which the caller seeds.
+# Prices are global, so the histories of one database follow each other in time. Each has its own names of projects,
+# queues, users and applications. All randomness comes from rand(), which the caller seeds.
 #
 package History;
 
@@ -41,7 +40,7 @@ sub shuffle
 	return @list;
 }
 
-# Text of an instant; microseconds never pass through a float.
+# Return the text of an instant; microseconds never pass through a float.
 sub timestamp
 {
 	my ($at) = @_;
@@ -109,7 +108,7 @@ sub random_allocation
 	return \%allocation;
 }
 
-# A new history that begins at an instant; "name" makes its names its own.
+# Create a history that begins at an instant; "name" makes its names unique.
 sub new
 {
 	my ($class, $name, $from) = @_;
@@ -147,19 +146,19 @@ sub instant
 	return $at;
 }
 
-# How long before a preemption a container is free, and whether any source may tell of one.
+# Return the length of the free time before a preemption, and whether every source may report one.
 sub random_free_time
 {
 	return (pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE), HOUR), pick(0, 0, 1));
 }
 
-# The part of its price that a container pays while it waits.
+# Return the part of its price that a container pays while it waits.
 sub random_waiting_factor
 {
 	return pick('0', '0', '1', '0.5', decimal(0, 6));
 }
 
-# The charging mode of all projects, and one of a project, which may end.
+# Return the charging mode of all projects, and one of a project, which may end.
 sub random_mode
 {
 	return pick('dearest', 'sum', 'sum_of_groups');
@@ -170,8 +169,8 @@ sub random_project_mode
 	return chance(0.3) ? undef : random_mode();
 }
 
-# The running of a container, as an event tells it or leaves it out: what may wait
-# does so often.
+# Return a container's is_running, as an event reports it or leaves it out. A container that may
+# wait often does.
 sub random_running
 {
 	my ($execution_type) = @_;
@@ -179,7 +178,7 @@ sub random_running
 	return ($execution_type || '') eq 'OPPORTUNISTIC' ? pick(undef, 0, 0, 0, 1) : pick(undef, undef, undef, 0, 1);
 }
 
-# A change of a timeline: [kind, instant, ...].
+# Return a change of a timeline: [kind, instant, ...].
 sub random_change
 {
 	my ($self) = @_;
@@ -209,7 +208,7 @@ sub random_change
 		sub { [ 'mode', $at, pick(@{ $self->{projects} }), random_project_mode() ] })->();
 }
 
-# An outage: [project or undef for all, from, to, how it is told].  What is not
+# Return an outage: [project or undef for all, from, to, how it is reported]. An outage that is not
 # forgiven is charged.
 sub random_outage
 {
@@ -220,9 +219,9 @@ sub random_outage
 		pick(qw(report report forgive charge)) ];
 }
 
-# The events of one container in order of time: valid, and never two updates at one instant. Some containers end
-# several times, at other instants, after which updates go on, or at the same one with another status. Some of these
-# ends come from yquota itself. Many are preempted.
+# Return the events of one container in order of time, all valid and with at most one update at each instant. Some
+# containers end several times. A second end is at another instant, after which updates continue, or at the same
+# instant with another status. Some ends come from yquota itself, and many containers are preempted.
 sub random_container
 {
 	my ($self, $number) = @_;
@@ -263,7 +262,7 @@ sub random_container
 our $columns = 'event, container_id, occurred_at, project, application_id, username, queue, node, '
   . 'allocation, execution_type, exit_status, is_running, source';
 
-# The columns of an event as texts, NULL as undef.
+# Return the columns of an event as texts, with NULL as undef.
 sub fields
 {
 	my ($event) = @_;
@@ -292,7 +291,7 @@ sub copy_statement
 	  . join('', map { join("\t", map { defined $_ ? $_ : '\N' } fields($_)) . "\n" } @_) . "\\.\n";
 }
 
-# A statement that brings the events, in one of several forms.
+# Return a statement that inserts the events, in one of several forms.
 sub statement
 {
 	my @events = @_;
@@ -308,7 +307,7 @@ sub statement
 	return insert_statement(@events);
 }
 
-# SQL that makes a change of a timeline.
+# Return SQL that makes a change of a timeline.
 sub change_statement
 {
 	my ($change) = @_;

@@ -1,11 +1,13 @@
 #
-# Model.pm: the charges of containers, computed from docs/design.md 2, 3 in the most naive way. The model cuts the
-# life of a container at every instant at which anything changes, prices each piece, and adds up. It shares no code
-# and no data structure with the extension: no rate classes, no cumulative sums, no ledger, no order of arrival.
+# Model.pm: the charges of containers, computed from docs/design.md 2, 3 in the most naive way. The model splits
+# the life of a container at every instant at which anything changes, prices each piece, and adds up. It shares no
+# code and no data structure with the extension: no rate classes, no cumulative sums, no ledger, no order of
+# arrival.
 #
 # Units: instants and durations are integers of microseconds (instants since 1970 UTC). Amounts of money are
-# Math::BigInt in 10^-66 credits, which every exact amount fits. A price has 18 decimals, each of 6 factors 6, the
-# factor of a wait 6, and time 6. Decimal numbers come in as text and are never floats.
+# Math::BigInt in units of 10^-66 credits, in which every exact amount is an integer. A price has 18 decimals, each
+# of 6 factors has 6, the factor of a wait has 6, and time has 6. Decimal numbers are read as text and are never
+# floats.
 #
 package Model;
 
@@ -25,7 +27,7 @@ my %is_own = map { $_ => 1 } qw(scheduler reconcile node_lost);
 
 my @dimensions = qw(queue application username project label execution_type);
 
-# Text of a decimal number as an integer of the given number of decimals.
+# Convert the text of a decimal number to an integer in units of the last decimal.
 sub scaled
 {
 	my ($text, $decimals) = @_;
@@ -38,13 +40,13 @@ sub scaled
 	return Math::BigInt->new($sign . $whole . $rest . '0' x ($decimals - length $rest));
 }
 
-# Text of an amount as an integer.
+# Convert the text of an amount to an integer.
 sub amount
 {
 	return scaled($_[0], DECIMALS);
 }
 
-# Text of an amount, without trailing zeros, as numeric's trim_scale() shows it.
+# Return the text of an amount without trailing zeros, as numeric's trim_scale() shows it.
 sub text
 {
 	my ($amount) = @_;
@@ -56,7 +58,7 @@ sub text
 	return ($amount->is_neg ? '-' : '') . $digits;
 }
 
-# numerator / denominator, both positive, rounded half-even to an integer.
+# Divide two positive numbers and round the result half-even to an integer.
 sub half_even
 {
 	my ($numerator, $denominator) = @_;
@@ -86,7 +88,7 @@ sub new
 	}, $class;
 }
 
-# Puts a point into a timeline; a point at the same instant is replaced.
+# Put a point into a timeline; it replaces a point at the same instant.
 sub put_point
 {
 	my ($timeline, $at, @values) = @_;
@@ -95,7 +97,7 @@ sub put_point
 	return;
 }
 
-# The point in force at an instant, or undef before the first one.
+# Return the point in force at an instant, or undef before the first point.
 sub point_at
 {
 	my ($timeline, $at) = @_;
@@ -129,7 +131,7 @@ sub set_multiplier
 	return;
 }
 
-# The calendars of a price group from an instant on, until others are set.
+# Set the calendars of a price group from an instant on, until others are set.
 sub set_calendars
 {
 	my ($self, $group, $at, $calendars, $until) = @_;
@@ -168,7 +170,7 @@ sub set_factor
 	return;
 }
 
-# A node that comes while labels have factors had no label before.
+# Add a node. If it is added while labels have factors, it had no label before.
 sub add_node
 {
 	my ($self, $node, $at, $label) = @_;
@@ -188,7 +190,7 @@ sub set_label
 	return;
 }
 
-# The label of a node; undef for none.
+# Return the label of a node, or undef for none.
 sub label_at
 {
 	my ($self, $node, $at) = @_;
@@ -197,7 +199,7 @@ sub label_at
 	return $point && $point->[1] ne '' ? $point->[1] : undef;
 }
 
-# The instant of the first factor of any label.
+# Return the instant of the first factor of any label.
 sub labels_from
 {
 	my ($self) = @_;
@@ -216,7 +218,8 @@ sub set_rule
 	return;
 }
 
-# The charging mode of a project, or of all when its name is empty; undef ends that of a project.
+# Set the charging mode of a project, or of all projects if the name is empty; undef ends the mode
+# of a project.
 sub set_mode
 {
 	my ($self, $project, $at, $mode) = @_;
@@ -237,7 +240,7 @@ sub add_outage
 
 # Take one lifecycle event, a hash of event (START, UPDATE or FINISH), id and at. The hash also has the event's
 # project, application, username, queue, allocation (hash of amounts), execution_type and is_running (1 or 0). The
-# order of calls decides nothing, and a repeated event changes nothing. The earliest of several FINISHes counts; at
+# order of calls does not matter, and a repeated event changes nothing. The earliest of several FINISHes counts; at
 # one instant, the FINISH with the smallest exit status. The model remembers whether one of them is a preemption by
 # yquota.
 sub take
@@ -281,7 +284,7 @@ sub ends_before
 	return !defined $other->{exit_status} || $finish->{exit_status} < $other->{exit_status};
 }
 
-# As if no event of the container had been taken.
+# Forget all events of the container.
 sub forget
 {
 	my ($self, $id) = @_;
@@ -291,7 +294,7 @@ sub forget
 	return;
 }
 
-# Credits per native unit and second, 18 decimals.
+# Return the price in credits per native unit and second, with 18 decimals.
 sub price
 {
 	my ($self, $resource, $at) = @_;
@@ -305,8 +308,7 @@ sub price
 	};
 }
 
-# Names that may carry a factor for a container in one dimension, the most
-# specific first.
+# Return the names that may have a factor for a container in one dimension, the most specific first.
 sub factor_names
 {
 	my ($self, $dimension, $held, $at) = @_;
@@ -324,8 +326,8 @@ sub factor_names
 	return @names;
 }
 
-# The part of its price that a container pays, 6 decimals. While the container waits, the part follows from the rule
-# in force at the beginning of the wait.
+# Return the part of its price that a container pays, with 6 decimals. While the container waits, it is given by the
+# rule in force when the wait began.
 sub waiting_factor
 {
 	my ($self, $held) = @_;
@@ -336,7 +338,7 @@ sub waiting_factor
 	return $rule ? $rule->[4]->copy : Math::BigInt->new(0);
 }
 
-# Product of the factors in force, 42 decimals.
+# Return the product of the factors in force, with 42 decimals.
 sub factor_product
 {
 	my ($self, $held, $at) = @_;
@@ -369,7 +371,7 @@ sub in_outage
 	} @{ $self->{outage} };
 }
 
-# How resources are charged at an instant: dearest, sum or sum_of_groups.
+# Return how resources are charged at an instant: dearest, sum or sum_of_groups.
 sub charging_mode
 {
 	my ($self, $project, $at) = @_;
@@ -383,8 +385,9 @@ sub charging_mode
 	return 'dearest';
 }
 
-# The price per second at an instant for the resources held then, 60 decimals, and the part of each resource type that
-# is paid for. Resources go into pots, and each pot pays for the dearest of them; among equals it is the first by name.
+# Return the price per second of the held resources at an instant, with 60 decimals, and the paid part of each
+# resource type. Resources are divided into groups, and each group pays for its dearest resource. Among equally
+# expensive ones this is the first by name.
 sub rate
 {
 	my ($self, $held, $at) = @_;
@@ -410,7 +413,7 @@ sub rate
 	return ($sum, \%part);
 }
 
-# Every instant at which a rate may change, in order.
+# Return every instant at which a rate may change, in order.
 sub all_cuts
 {
 	my ($self) = @_;
@@ -439,7 +442,7 @@ sub all_cuts
 	return [ sort { $a <=> $b } keys %seen ];
 }
 
-# The instants strictly between two others.
+# Return the instants strictly between two others.
 sub cuts
 {
 	my ($self, $from, $to) = @_;
@@ -448,8 +451,8 @@ sub cuts
 	return grep { $from < $_ && $_ < $to } @{ $self->{known}{cuts} };
 }
 
-# Notes in "held" since when a container waits that is in that state from an instant
-# on: one that is OPPORTUNISTIC and does not run.
+# Record in "held" since when a container waits, if it waits from an instant on. A container waits
+# when it is OPPORTUNISTIC and does not run.
 sub note_wait
 {
 	my ($held, $at) = @_;
@@ -465,8 +468,8 @@ sub note_wait
 	return;
 }
 
-# The resources that a container held over time: [[from, to, held] ...] up to "now" at most. A container without a
-# known start held nothing.
+# Return the resources that a container held over time, as [[from, to, held] ...], at most up to "now". A
+# container without a known start held nothing.
 sub segments
 {
 	my ($container, $now) = @_;
@@ -490,9 +493,9 @@ sub segments
 	{
 		my $update = $container->{update}{$at};
 
-		# an update after the end changes nothing
+		# an update after the end has no effect
 		last if $container->{FINISH} && $at > $end;
-		# an update without values settles nothing
+		# an update without values ends no segment
 		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node is_running);
 		push @segments, [ $from, $at, {%held} ] if $from < $at;
 		foreach my $field (qw(allocation execution_type queue node is_running))
@@ -506,8 +509,8 @@ sub segments
 	return @segments;
 }
 
-# The segments, which end as well where the label of the node changes that the container is on. That counts after the
-# first factor of any label.
+# Return the segments, split also where the label of the container's node changes. Labels count from the first factor
+# of any label.
 sub labelled_segments
 {
 	my ($self, $container, $now) = @_;
@@ -536,7 +539,7 @@ sub labelled_segments
 	return @labelled;
 }
 
-# From when on a preempted container is free; undef when it is not.
+# Return the instant from which a preempted container is free, or undef.
 sub free_from
 {
 	my ($self, $container) = @_;
@@ -549,7 +552,7 @@ sub free_from
 	return $from > $container->{START}{at} ? $from : $container->{START}{at};
 }
 
-# A segment, in two if an instant lies within it.
+# Split a segment in two if an instant lies within it.
 sub cut_at
 {
 	my ($at, $segment) = @_;
@@ -559,9 +562,9 @@ sub cut_at
 	return ([ $from, $at, $held ], [ $at, $to, {%$held} ]);
 }
 
-# The charge of a container up to "now", piece by piece. A piece is [from, to, rate, held, amount of padding, parts of
-# the rate by resource type, rate that is given back]. Padding is a piece with from = to; pieces of one segment share
-# "held".
+# Return the charge of a container up to "now" as pieces. A piece is [from, to, rate, held, amount of padding, parts
+# of the rate by resource type, rate that is given back]. Padding is a piece with from = to, and pieces of one segment
+# share "held".
 sub pieces
 {
 	my ($self, $id, $now) = @_;
@@ -606,7 +609,7 @@ sub compute_pieces
 	return \@pieces;
 }
 
-# The part of those pieces that lies in [from, to); padding lies at its instant.
+# Return the cost of the part of these pieces in [from, to); padding lies at its instant.
 sub cost
 {
 	my ($pieces, $from, $to) = @_;
@@ -628,7 +631,7 @@ sub cost
 	return $sum;
 }
 
-# The loss of a container by preemption: the cost of its life without padding, had nothing been free, and the free
+# Return what a container lost by preemption: its cost without padding, as if no time were free, and the free
 # part. A container that was not preempted lost nothing.
 sub lost
 {
@@ -648,8 +651,8 @@ sub lost
 	return ($gross, $given_back);
 }
 
-# The ledger's rows for a container when everything is settled. There is a row per segment that has ended, [from, to,
-# amount, dominant resource type], and a row of padding, [finish, finish, amount, undef].
+# Return the ledger's rows for a container when everything is settled. There is a row for each segment that has
+# ended, [from, to, amount, dominant resource type], and a row of padding, [finish, finish, amount, undef].
 sub settled
 {
 	my ($self, $id, $now) = @_;

@@ -1,10 +1,10 @@
 #
-# Plan.pm: the rules of a plan of reservations, from the sentences of Hadoop's documents and in the most naive way.
-# The model has lists of intervals, values at every instant at which anything changes, and sums of these. It shares no
-# code and no data structure with the extension.
+# Plan.pm: the rules of a plan of reservations, taken from Hadoop's documentation and computed in the most naive way.
+# The model uses lists of intervals, their sums, and the values at every instant at which anything changes. It shares
+# no code and no data structure with the extension.
 #
-# Times are integers of milliseconds since 1970 UTC, amounts [memory, cores].  An
-# interval is [start, end, memory, cores].
+# Times are integers of milliseconds since 1970 UTC, and amounts are [memory, cores]. An interval is [start, end,
+# memory, cores].
 #
 package Plan;
 
@@ -13,10 +13,10 @@ use warnings;
 use List::Util qw(all max min sum0);
 use POSIX ();
 
-# new(OPTION...): options capacity, max_periodicity and step are figures of the plan. Option policy is
-# NoOverCommitPolicy or CapacityOverTimePolicy, with window, instantaneous and average (fractions of the capacity).
-# With ends_averages, averages end at a window after the deadline. Option is_dominant describes the calculator. With
-# wraps, periodic reservations keep the part beyond a multiple of their period.
+# new(OPTION...): capacity, max_periodicity and step are figures of the plan. policy is NoOverCommitPolicy or
+# CapacityOverTimePolicy, with window, instantaneous and average (fractions of the capacity). With ends_averages,
+# averages end a window after the deadline. is_dominant selects the calculator. With wraps, periodic reservations
+# keep the part beyond a multiple of their period.
 sub new
 {
 	my ($class, %option) = @_;
@@ -26,7 +26,8 @@ sub new
 
 # -- intervals over time --------------------------------------------------------------
 
-# The intervals of a reservation that touch [FROM, TO), its instances among them.
+# Return the intervals of a reservation that overlap [FROM, TO), including those of its later
+# instances.
 sub occurrences
 {
 	my ($reservation, $from, $to) = @_;
@@ -50,7 +51,8 @@ sub occurrences
 	return @found;
 }
 
-# Instants in [FROM, TO) at which the sum of intervals may change, FROM among them, with the sum.
+# Return FROM and the instants in [FROM, TO) at which the sum of intervals may change, each with the
+# sum.
 sub sums
 {
 	my ($from, $to, @intervals) = @_;
@@ -73,7 +75,8 @@ sub sums
 	return map { my $at = $_; $now[$_] += $change{$at}[$_] foreach 0, 1; [ $at, @now ] } sort { $a <=> $b } keys %change;
 }
 
-# The reservations that the plan has at a time, except the reservation "without"; of a user, if one is named.
+# Return the reservations in the plan at a time, except the reservation "without", and only those of a user
+# if one is named.
 sub promised
 {
 	my ($self, $now, %option) = @_;
@@ -85,7 +88,7 @@ sub promised
 	} map { $self->{reservations}{$_} } sort keys %{ $self->{reservations} };
 }
 
-# The amounts of all reservations and of each user over time.
+# Return the amounts of all reservations, and of each user's, over time.
 sub committed
 {
 	my ($self, $now, $from, $to, %option) = @_;
@@ -113,8 +116,8 @@ sub fits { my ($small, $large) = @_; return $small->[0] <= $large->[0] && $small
 
 sub rounded_up { my ($self, $time) = @_; return POSIX::ceil($time / $self->{step}) * $self->{step}; }
 
-# How many containers of each request run at each change of an allocation.  Memory of requests is such that
-# no other numbers come to the same: the digits of a number.
+# Return how many containers of each request run at each change of an allocation. Each request has a memory
+# size from which the numbers can be read like the digits of a number.
 sub containers_over_time
 {
 	my ($definition, $base, @intervals) = @_;
@@ -139,8 +142,8 @@ sub containers_over_time
 	return (\%over_time);
 }
 
-# The gangs of a request: each begins where the number grows or one before it ends, and lasts as
-# long as it was asked to.  Returns [start, end, gangs].
+# Return the gangs of a request as [start, end, gangs]. A gang begins where the number of containers
+# grows or another gang ends, and lasts for the requested time.
 sub gangs
 {
 	my ($self, $request, $over_time) = @_;
@@ -165,7 +168,7 @@ sub gangs
 	return \@gangs;
 }
 
-# The fault of an allocation for a definition; nothing if the allocation satisfies it.
+# Return why an allocation violates its definition, or nothing if it satisfies it.
 sub violation
 {
 	my ($self, $definition, $base, @intervals) = @_;
@@ -219,7 +222,7 @@ sub out_of_order
 
 # -- sharing ---------------------------------------------------------------------------------
 
-# Which of two vectors the calculator calls the lesser one, the first if they are equal.
+# Return the lesser of two vectors by the calculator, or the first if they are equal.
 sub lesser
 {
 	my ($self, $one, $other) = @_;
@@ -230,10 +233,11 @@ sub lesser
 	return $first->[0] < $second->[0] || ($first->[0] == $second->[0] && $first->[1] <= $second->[1]) ? $one : $other;
 }
 
-# Java's product of an amount with a float of 32 bits.
+# Return Java's product of an amount and a 32-bit float.
 sub share { my ($self, $fraction) = @_; my $share = unpack 'f', pack 'f', $fraction; return [ map { int($_ * $share) } @{ $self->{capacity} } ]; }
 
-# The amount left to a user at an instant; undef if the reservations exceed the plan.
+# Return the amount that a user may still get at an instant, or undef if the reservations exceed the
+# plan.
 sub left_at
 {
 	my ($self, $at, $all, $own, $old) = @_;
@@ -249,7 +253,8 @@ sub left_at
 	return $self->lesser(\@net, [ map { $quota->[$_] - $used[$_] + $kept[$_] } 0, 1 ]);
 }
 
-# The amounts of the plan and the user during an instance, and of the old version, as if it was the first one.
+# Return the amounts of the plan, of the user and of the old version during one instance of the reservation,
+# shifted to its first instance.
 sub around_instance
 {
 	my ($self, $now, $reservation, $old, $shift) = @_;
@@ -260,8 +265,8 @@ sub around_instance
 	  [ defined $old ? sums($from, $to, occurrences($old, $from, $to)) : () ];
 }
 
-# The fault of a reservation that was accepted at a time. The plan is as it was before, with the version that the
-# reservation replaces, if there is one.
+# Return why a reservation that was accepted at a time exceeds the plan. The plan is as it was before, including
+# the version that the reservation replaces, if any.
 sub overcommitment
 {
 	my ($self, $now, $reservation) = @_;
@@ -276,7 +281,7 @@ sub overcommitment
 	{
 		my $least;
 
-		# consider all instances until the largest period is over, as a whole
+		# consider all instances that begin before the end of the largest period
 		foreach my $instance (@instances)
 		{
 			my $left = $self->left_at($at, @$instance);
@@ -284,16 +289,16 @@ sub overcommitment
 			return "more was promised than there is at $at" unless defined $left;
 			$least = defined $least ? $self->lesser($least, $left) : $left;
 		}
-		# Before its first interval the reservation asks for nothing, which fits even a user with too much (4.1: one
-		# side is undefined). After the interval it asks for 0.
+		# Before its first interval the reservation requests nothing, which fits even if the user has too much (4.1:
+		# one side is undefined). After the interval it requests 0.
 		return "more than is left at $at" unless $at < $first || fits([ value_at($at, \@asked) ], $least);
 	}
 	return $self->{policy} eq 'CapacityOverTimePolicy' ? $self->beyond_average($now, $reservation, $old) : undef;
 }
 
 # Check each instant at which the user's load changes, and one instant per window between them. The figure is the
-# usage until then, less the usage of the last such instant that is a window ago. The old version counts besides
-# (Hadoop adds it twice). A tolerance of two absorbs rounding.
+# usage up to that instant, less the usage up to the last such instant at least a window earlier. The old version
+# counts as well, because Hadoop adds it twice. A tolerance of two absorbs rounding.
 sub beyond_average
 {
 	my ($self, $now, $reservation, $old) = @_;
@@ -304,14 +309,14 @@ sub beyond_average
 	my $quota = $self->share($self->{average});
 	my (@points, @used);
 
-	# a load that goes on beyond the window has no end in Hadoop, and no average
+	# a load that continues beyond the window has no end in Hadoop, and no average
 	return if !$self->{ends_averages} && grep { $_->[0] <= $to && $_->[1] > $to } @intervals;
 	foreach my $i (0 .. $#load)
 	{
 		my ($at, @amounts) = @{ $load[$i] };
 		my $next = $i < $#load ? $load[ $i + 1 ][0] : $to;
 
-		# within one that is longer than a window one per window
+		# an interval that is longer than a window gets one instant per window
 		for (; $at < $next; $at = min($at + $window, $next))
 		{
 			push @points, [ $at, @used ? @used : (@used = (0, 0)) ];

@@ -1,10 +1,10 @@
 #
-# Reports.pm: every report of money that a database answers, asked in one go. Each answer is compared with its earlier
-# answer, and with models.
+# Reports.pm: all reports of money of a database, requested together. Each answer is compared with its earlier answer,
+# and with models.
 #
-# A report is a hash: its name, the SQL with columns key and value, and whether archived history makes it refuse. The
-# key begins with a project, where there is one. Answers are hashes of the values by key, or the text "refused" with
-# the SQLSTATE.
+# A report is a hash with its name, SQL with columns key and value, and whether it is refused for archived history.
+# The key begins with a project, if there is one. An answer is a hash of values by key, or the text "refused" with the
+# SQLSTATE.
 #
 package Reports;
 
@@ -18,7 +18,7 @@ use constant QUARTER => 15 * History::MINUTE;
 my @grouped = qw(project username queue application_id execution_type);
 my $grouped = '{' . join(',', @grouped) . '}';
 
-# Asks in a subtransaction, so that a refusal is an answer.
+# Create a function that runs a report in a subtransaction, so that a refusal is an answer.
 sub install
 {
 	my ($session) = @_;
@@ -44,8 +44,8 @@ sub instant
 	return History::quoted(History::timestamp($at));
 }
 
-# A question about columns of a relation r: a value per row and column.  What is
-# no amount is marked with a colon.
+# Return the query of a report about columns of a relation r, with a value for each row and column.
+# Values that are not amounts are marked with a colon.
 sub columns
 {
 	my ($relation, $key, @columns) = @_;
@@ -61,8 +61,8 @@ sub costs
 	return "SELECT concat_ws('|', " . join(', ', map { "coalesce($_\::text, '')" } @$keys) . "), trim_scale($amount) FROM $call AS r WHERE $amount <> 0";
 }
 
-# Whether a window reaches into archived history at other instants than those
-# that are kept of it.
+# Return whether a window begins or ends in archived history at an instant for which no sums are
+# kept.
 sub is_cut
 {
 	my ($horizon, @ends) = @_;
@@ -70,8 +70,8 @@ sub is_cut
 	return grep { $_ < $horizon && $_ != -Model::FOREVER && $_ % QUARTER } @ends;
 }
 
-# The reports about some windows [from, to], instants, and closed periods
-# {until, closed_at}, when history has been archived up to a horizon.
+# Return the reports about some windows [from, to], instants, and closed periods {until, closed_at},
+# with history archived up to a horizon.
 sub all
 {
 	my ($asked) = @_;
@@ -102,7 +102,7 @@ sub all
 
 	foreach my $at (@$instants)
 	{
-		# ask for some projects only: each answer takes a while
+		# request only some projects, because each answer takes a while
 		my $names = join(', ', map { History::quoted($_) } $asked->{some}->($at));
 
 		push @reports, { name => "balance_at $at",
@@ -137,7 +137,7 @@ sub all
 	return @reports;
 }
 
-# The answers of a session.
+# Return the answers of a session.
 sub answers
 {
 	my ($session, @reports) = @_;
@@ -158,7 +158,7 @@ sub answers
 	return \%answers;
 }
 
-# Lines that name the differences of two answers to a report.
+# Return lines that name the differences between two answers to a report.
 sub differences
 {
 	my ($name, $before, $after) = @_;

@@ -1,10 +1,10 @@
 #
-# Session.pm: one long-lived psql per session, fed through pipes, so that the
-# property tests need nothing but core Perl and the server's own client.
+# Session.pm: one long-lived psql per session, fed through pipes, so that the property tests need only core Perl and
+# the server's own client.
 #
-# The function send() hands over statements without waiting. The function receive() returns everything that psql
-# printed for them, errors included. The function run() does both and dies at the first error. The function attempt()
-# does both and returns (output, error or undef). Several sessions that were sent statements work at the same time.
+# The function send() sends statements without waiting. The function receive() returns everything that psql printed
+# for them, including errors. The function run() does both and dies at the first error. The function attempt() does
+# both and returns (output, error or undef). Several sessions that have been sent statements work at the same time.
 #
 package Session;
 

@@ -1,7 +1,6 @@
 #
-# Stream.pm: the events of a history as they may arrive: in any order, repeated,
-# cut into statements and transactions.  All randomness comes from rand(), which
-# the caller seeds.
+# Stream.pm: the events of a history as they may arrive: in any order, repeated, and split into
+# statements and transactions. All randomness comes from rand(), which the caller seeds.
 #
 package Stream;
 
@@ -9,8 +8,7 @@ use strict;
 use warnings;
 use History;
 
-# The events in an order in which they may arrive, and whether some of them
-# must wait for others.
+# Return the events in a possible order of arrival, and whether some of them must wait for others.
 sub arrange
 {
 	my ($history) = @_;
@@ -26,7 +24,7 @@ sub arrange
 		sub { (1, History::shuffle(@events)) })->();
 }
 
-# The events of each container, still in order of time.
+# Return the events of each container, still in order of time.
 sub containers
 {
 	my %events;
@@ -35,7 +33,7 @@ sub containers
 	return map { $events{$_} } sort keys %events;
 }
 
-# Copies of events, each somewhere after its original, and some QUOTA_COMPUTE.
+# Add copies of events, each somewhere after its original, and some QUOTA_COMPUTEs.
 sub repeat
 {
 	my ($history, @events) = @_;
@@ -54,7 +52,7 @@ sub repeat
 	return @events;
 }
 
-# Cuts the events into statements.
+# Split the events into statements.
 sub cut
 {
 	my @events = @_;
@@ -65,7 +63,7 @@ sub cut
 	return @statements;
 }
 
-# Transactions around statements: rolled back statements are sent again.
+# Put statements into transactions, and send statements that are rolled back again.
 sub in_transactions
 {
 	my @statements = map { [ History::statement(@$_), @$_ ] } @_;

@@ -1,11 +1,10 @@
 #
-# Trial.pm: plays histories into a database of its own and into the model, and
-# compares their answers.
+# Trial.pm: plays histories into its own database and into the model, and compares the results.
 #
 # The seed is printed. YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes its size. A soak (Soak.pm) runs for its
-# time, and has five times as many histories at least. When a comparison fails, the diagnostics hold the statements
-# that rebuild it. These are every change of a timeline and the events of the containers concerned, in the order in
-# which they were sent.
+# time, and plays at least five times as many histories. When a comparison fails, the diagnostics contain the
+# statements that reproduce it. These are every change of a timeline and the events of the containers concerned, in
+# the order in which they were sent.
 #
 package Trial;
 
@@ -19,13 +18,13 @@ use Model;
 use Session;
 use Soak;
 
-# A database that lives for so many histories: few enough for verify() of the
-# whole to stay quick, many enough to pay for CREATE DATABASE.
+# Number of histories for which a database is used. It is low enough that verify() of the whole
+# database stays quick, and high enough to pay for CREATE DATABASE.
 our $histories_per_database = 25;
 
 my $first_instant = 1_772_000_000 * History::SECOND;
 
-# Parameters: projects, windows, from when to verify, first and last day.
+# Parameters: projects, windows, the begin of verify(), first and last day.
 my $balances = <<'SQL';
 SELECT 'project', project, '', '', '', trim_scale(charged + accrued)::text
   FROM yquota.project_balance WHERE project = ANY (%1$s)
@@ -84,7 +83,7 @@ SELECT 'lost', lost.queue, lost.project, lost.username, value.name, trim_scale(v
   WHERE lost.project = ANY (%1$s)
 SQL
 
-# Prepares a run of a test script: seed, number of histories.
+# Prepare a run of a test script: seed, number of histories.
 sub plan_run
 {
 	my ($histories) = @_;
@@ -95,9 +94,9 @@ sub plan_run
 	return ($seed, $histories);
 }
 
-# Plays so many histories, or more in a soak; "play" gets a trial that has just
-# begun a history.  A history depends on the seed and its number only, up to the
-# timelines that earlier histories of its database left behind.
+# Play so many histories, or more in a soak. The callback "play" gets a trial that has just begun a
+# history. A history depends only on the seed, its number, and the timelines that earlier histories
+# of its database left behind.
 sub run_histories
 {
 	my ($seed, $histories, $play) = @_;
@@ -165,7 +164,7 @@ sub finish
 	return;
 }
 
-# A further session of the same database.
+# Open a further session on the same database.
 sub helper
 {
 	my ($self, $number) = @_;
@@ -193,7 +192,7 @@ sub begin_history
 	return $history;
 }
 
-# At the beginning of a history calendars come, change and go, and the missing points of others are made. Returns the
+# At the beginning of a history, add, change and remove calendars, and make missing points of the others. Return the
 # statements.
 sub change_calendars
 {
@@ -235,8 +234,8 @@ sub log_sql
 	return;
 }
 
-# Makes a change of a timeline.  It must be accepted unless the caller says
-# that it may be refused; a refused change is none in the model either.
+# Make a change of a timeline. It must be accepted unless the caller says that it may be refused. A
+# refused change does not reach the model.
 sub change
 {
 	my ($self, $change, $may_be_refused) = @_;
@@ -258,7 +257,7 @@ sub change
 	return 1;
 }
 
-# The nodes of the history join the cluster now.
+# Add the nodes of the history to the cluster.
 sub add_nodes
 {
 	my ($self) = @_;
@@ -273,7 +272,7 @@ sub add_nodes
 	return;
 }
 
-# A node gets a label now.
+# Change the label of a node.
 sub relabel
 {
 	my ($self) = @_;
@@ -294,7 +293,7 @@ sub report_outage
 	return;
 }
 
-# Sends one statement (or one transaction) that brings events.
+# Send one statement or transaction that inserts events.
 sub deliver
 {
 	my ($self, $session, $sql, @events) = @_;
@@ -306,7 +305,7 @@ sub deliver
 	return;
 }
 
-# Reports say the same before and after, whatever comes in between.
+# Roll up; reports must not change by that, whatever comes in between.
 sub roll_up
 {
 	my ($self) = @_;
@@ -315,13 +314,13 @@ sub roll_up
 	return;
 }
 
-# All days are rolled up, or some.
+# Return statements that roll up all days, or some.
 sub roll_up_statements
 {
 	return ('UPDATE yquota_internal.rollup_state SET charges_per_sum = ' . History::pick(0, 1, 5), 'SELECT yquota.roll_up_charges()');
 }
 
-# Tells the model of events that arrived.
+# Add events that arrived to the model.
 sub taken
 {
 	my ($self, @events) = @_;
@@ -335,7 +334,7 @@ sub taken
 	return;
 }
 
-# The model's figures of containers, keyed like the rows of the database.
+# Return the model's figures of containers, with the keys of the database's rows.
 sub expected_balances
 {
 	my ($self, @ids) = @_;
@@ -345,7 +344,7 @@ sub expected_balances
 	foreach my $id (@ids)
 	{
 		my $start = $self->{model}{container}{$id}{START} or next;
-		# the server has charged the cost that is settled ahead of the clock
+		# the server has already charged costs that are settled ahead of the clock
 		my $cost = Model::cost($self->{model}->pieces($id, $now), -Model::FOREVER, Model::FOREVER);
 
 		add(\%expected, $cost, 'project', $start->{project});
@@ -397,7 +396,7 @@ sub expected_costs
 	return \%expected;
 }
 
-# Add the cost of a container that preemption lost.
+# Add what a container lost by preemption.
 sub add_lost
 {
 	my ($sums, $model, $id, $now) = @_;
@@ -414,7 +413,7 @@ sub add_lost
 	return;
 }
 
-# Add it by UTC days.
+# Add the cost by UTC days.
 sub add_days
 {
 	my ($sums, $pieces, $project) = @_;
@@ -444,7 +443,7 @@ sub add
 	return;
 }
 
-# Compares everything that is shown about the current history.
+# Compare all figures of the current history.
 sub check
 {
 	my ($self, $when) = @_;
@@ -454,7 +453,7 @@ sub check
 	return;
 }
 
-# Compares its balances only.
+# Compare only the balances of the current history.
 sub check_balances
 {
 	my ($self, $when) = @_;
@@ -464,8 +463,8 @@ sub check_balances
 	return;
 }
 
-# Compares everything about every history of the database; reports only where
-# nothing has been archived.
+# Compare all figures of every history of the database. Reports are compared only while nothing has
+# been archived.
 sub check_everything
 {
 	my ($self) = @_;
@@ -486,7 +485,7 @@ sub compare_balances
 	return;
 }
 
-# Windows of time end anywhere, also beyond the clock.
+# Compare costs of windows, which end anywhere, also beyond the clock.
 sub compare_costs
 {
 	my ($self, $when, $projects, @ids) = @_;
@@ -509,7 +508,7 @@ sub texts
 	return "ARRAY[" . join(', ', map { History::quoted($_) } @_) . "]::text[]";
 }
 
-# Compares the rows of a query, keyed by all columns but the last, with sums.
+# Compare the rows of a query, keyed by all columns but the last, with sums.
 sub compare
 {
 	my ($self, $when, $expected, $sql) = @_;
@@ -535,7 +534,7 @@ sub compare
 	return;
 }
 
-# Notes a difference and the statements that rebuild it.
+# Record a difference and the statements that reproduce it.
 sub mismatch
 {
 	my ($self, $text, $subject) = @_;
@@ -544,8 +543,8 @@ sub mismatch
 	return;
 }
 
-# Prints a failure and the log of the history; with the id of a container as
-# part of the subject, only that container's events.
+# Print a failure and the log of the history. If the subject contains the id of a container, print
+# only the events of that container.
 sub report
 {
 	my ($self, $text, $subject) = @_;

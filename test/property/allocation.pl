@@ -1,10 +1,11 @@
 #!/usr/bin/env perl
 #
 # Random clusters, requests, updates and ends of containers, and cycles. No node and no queue exceeds its limit, and
-# the same state gives the same answer. No request that could be served is left waiting, and the books agree with the
-# scheduler.
+# the same state gives the same decisions. No request that could be served is left waiting, and the books agree with
+# the scheduler.
 #
-# No application waits for places, so requests that are left when a cycle assigns nothing any more do not fit.
+# No application waits for certain nodes or racks, so when a cycle assigns nothing any more, the remaining requests
+# do not fit.
 #
 use strict;
 use warnings;
@@ -48,7 +49,7 @@ INSERT INTO yquota.queue (path, capacity, maximum_capacity, user_limit_factor, o
 	('root.b', '2w', '$limited', 1000, NULL, 5);
 COMMIT;
 SQL
-	# the first one is as large as the largest request
+	# the first node can hold the largest request
 	$session->run(q(INSERT INTO yquota.node (name, total) VALUES ('n0', '[memory-mb=8192,vcores=4]')));
 	foreach my $node (1 .. 1 + int rand 6)
 	{
@@ -69,7 +70,7 @@ sub submit
 	return;
 }
 
-# Some applications want more, or less, than they did.
+# Some applications change the number of containers that they request.
 sub request
 {
 	my ($session) = @_;
@@ -91,7 +92,7 @@ sub release
 	return;
 }
 
-# Some containers are to have more or less, or another execution type.
+# Some containers get a request for more or less resources, or for another execution type.
 sub update
 {
 	my ($session) = @_;
@@ -111,8 +112,8 @@ SQL
 
 # -- checks -----------------------------------------------------------------------
 
-# A cycle, which must decide as two dry runs did, and one that visited every
-# application for each container in order to explain.
+# Run a cycle. It must decide like two dry runs before it: a normal one, and an explaining one,
+# which visits every application for each container.
 sub decide
 {
 	my ($session, $problems) = @_;
@@ -125,7 +126,7 @@ sub decide
 	return $said[2];
 }
 
-# The resource types that the calculator looks at.
+# The resource types that the calculator considers.
 sub types { return $_[0] ? qw(memory-mb vcores) : qw(memory-mb); }
 
 sub exceeded
@@ -142,8 +143,8 @@ sub exceeded
 	return $session->run(join "\nUNION ALL ", @queries);
 }
 
-# The first request of an application without reservations that fits on a node and below the limits of its queues, as
-# all other requests do. An application that wants more has the rest kept for it, also for a running container.
+# Return the first request of an application without reservations that fits on a node and below all limits of its
+# queues. A part of the limits is reserved for applications that have requested an increase of a running container.
 sub left_waiting
 {
 	my ($session, $is_dominant) = @_;
@@ -165,9 +166,9 @@ WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.cont
 SQL
 }
 
-# Allocate one container after the other, until a user beyond the limit gets one; roll back. The first
-# result of a cycle counts: a container or a reservation that is no exchange for a reservation. Then run cycles until
-# nothing is left to give, which must agree with user_limit() on users at their limits.
+# Allocate one container at a time until a user beyond the limit gets one, and roll back. The first result of a cycle
+# counts, if it is a container, or a reservation that does not replace another. Then run cycles until nothing is left
+# to give. For users at their limits the result must agree with user_limit().
 sub check_user_limits
 {
 	my ($session) = @_;
@@ -204,7 +205,8 @@ SQL
 	return ($beyond ne '' ? "beyond his limit: $beyond" : (), $said ne '' ? "said otherwise by user_limit(): $said" : ());
 }
 
-# Users at their limits according to a cycle that gives nothing more, but not according to user_limit().
+# Return users who are at their limits according to a cycle that gives nothing more, but not according
+# to user_limit().
 sub said_otherwise
 {
 	my ($session) = @_;

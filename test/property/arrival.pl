@@ -1,9 +1,8 @@
 #!/usr/bin/env perl
 #
-# Timelines are known beforehand; the stream arrives in any order, in any
-# statements and transactions, more than once.  Outages are reported before
-# and after the containers they touch have been settled.  History is sealed at
-# any time, and in some databases archived between two histories.
+# All changes of timelines are known beforehand. The events arrive in any order, in any statements
+# and transactions, and more than once. Outages are reported before or after the affected containers
+# are settled. History is sealed at any time, and in some databases archived between two histories.
 #
 use strict;
 use warnings;
@@ -15,7 +14,8 @@ use Trial;
 
 my ($seed, $histories) = Trial::plan_run(50);
 
-# Reports no longer include archived history; the books still prove themselves, and balances stay.
+# Archive history. Reports no longer include it, but verify() must find nothing, and balances must
+# stay the same.
 sub archive
 {
 	my ($trial) = @_;

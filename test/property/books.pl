@@ -1,21 +1,20 @@
 #!/usr/bin/env perl
 #
-# Months in the life of the books.  Projects get credit that begins, expires, is
-# held and taken back.  Events of containers come late; containers are changed, ended again, moved
-# and voided, while prices, factors, rules and outages change.  Agents of nodes have
-# containers start, wait, and make room for others.  Steps that end
-# a month follow over and over, in open and in closed periods: close_period(),
-# forgive(), rerate(), seal_history(), archive().
+# Months in the life of the books. Projects get credit that begins, expires, is held and taken back. Events of
+# containers come late. Containers are changed, ended again, moved and voided, while prices, factors, rules and
+# outages change. Agents of nodes start containers, let them wait, and stop them to make room for others. Steps that
+# end a month follow again and again, in open and in closed periods: close_period(), forgive(), rerate(),
+# seal_history(), archive().
 #
-# After each of these steps verify() finds nothing.  Every report
+# After each of these steps verify() finds nothing. Every report
 #
-#   says the same as before if the step changes nothing, or refuses instants
-#   before the archive horizon as docs/reference.md tells.
+#   is the same as before if the step changes nothing, or refuses instants
+#   before the archive horizon as docs/reference.md describes.
 #   It agrees with the models: Model.pm for charges, Credit.pm for the rest.
-#   For a bill it says the same as when the bill was issued.
+#   A report about a bill is the same as when the bill was issued.
 #
-# A history that fails is played again without some of its steps, as long as it fails in the same way. The rest of it
-# is shown as SQL.
+# The test plays a failing history again without some of its steps, as long as it fails in the same way. It shows the
+# remaining steps as SQL.
 #
 use strict;
 use warnings;
@@ -43,9 +42,8 @@ sub between { return History::between(@_); }
 sub at { return Reports::instant($_[0]); }
 
 #
-# Histories: lists of steps [kind, ...], which do not depend on earlier results.
-# A step that is not possible when it comes, because another one was left out, is
-# passed over.
+# A history is a list of steps [kind, ...], which do not depend on earlier results. A step that is
+# impossible because another step was left out is skipped.
 #
 my %terms = (
 	cheap => [ '{"base_prices": {"vcores": 0.5}}', '{"base_prices": {"vcores": 0.50}}', '{"base_prices": {"vcores": {"base_price": 0.5}}}', '{"base_prices":{"vcores":{"unit":1,"base_price":0.500}}}' ],
@@ -65,7 +63,7 @@ sub small_allocation
 
 sub random_price { return pick('1', '0', '0.5', '2', '1.000000000000000001', '0.333333333333333333', sprintf('%.3f', rand 3)); }
 
-# Mode, action without credit, credit limit and time of grace of a project.
+# Return the quota mode, on_exhausted, credit limit and time of grace of a project.
 sub random_project
 {
 	return (chance(0.85) ? 'PREPAID' : 'NOLIMIT', pick(qw(allow refuse_submission drain stop stop)), chance(0.5) ? 0 : pick('0.5', '20000.000001', between(1, 100_000)),
@@ -93,7 +91,7 @@ sub random_life
 
 sub add { my @step = @_; push @{ $life->{steps} }, \@step; return; }
 
-# An instant that is not in archived history.
+# Return an instant that is not in archived history.
 sub past_instant
 {
 	local $life->{from} = max($life->{from}, $life->{horizon}, chance(0.5) ? $life->{to} - between(1, 30) * History::HOUR : 0);
@@ -117,7 +115,7 @@ sub go_on
 	return;
 }
 
-# A life as it will be told, some of it later.
+# Add a container with its events, some of which arrive later.
 sub random_container
 {
 	my $number = ++$life->{containers};
@@ -138,7 +136,7 @@ sub random_container
 	return @events;
 }
 
-# Something more of a container that is known.
+# Add further events of a known container.
 sub random_sequel
 {
 	my ($id) = @_;
@@ -263,7 +261,7 @@ sub add_transfer
 	my ($from, $to) = @allowed && chance(0.85) ? @{ pick(@allowed) } : History::shuffle(@{ $life->{projects} });
 
 	return if !defined $to;
-	# most projects have spent all that they were granted
+	# most projects have spent all their grants
 	add('grant', $from, between(1, pick(2_000, 10_000_000)), 'grant', undef, chance(0.5) ? undef : $life->{to} - 1 + between(1, 30) * History::HOUR)
 	  foreach 1 .. between(0, 3);
 	add('transfer', $from, $to, chance(0.4) ? undef : between(1, pick(2_000, 100_000)), 'erp-' . ++$life->{transfers}, chance(0.3));
@@ -279,7 +277,7 @@ sub add_hold
 	return;
 }
 
-# A container that the scheduler has just put on a node.
+# Add a container that the scheduler has just placed on a node.
 sub add_placed
 {
 	my $id = 'placed_' . ++$life->{containers};
@@ -293,7 +291,7 @@ sub add_placed
 	return;
 }
 
-# The calls of the agents of nodes: their containers and nodes depend on the state at the time of the call.
+# Add calls of nodes' agents. Their containers and nodes depend on the state at the time of the call.
 sub add_node_calls
 {
 	foreach (1 .. between(2, 12))
@@ -307,7 +305,7 @@ sub add_node_calls
 	return;
 }
 
-# Steps that may happen at any time.
+# Add a step that may happen at any time.
 sub add_anything
 {
 	pick(
@@ -326,7 +324,8 @@ sub add_anything
 	return;
 }
 
-# A period ends while no event of running containers comes, and time before its end is forgiven.
+# Close a period in which no event of running containers arrives at the end, and forgive time before
+# its end.
 sub add_quiet_night
 {
 	my $evening = $life->{to} - 1;
@@ -341,7 +340,7 @@ sub add_quiet_night
 	return;
 }
 
-# Some of the steps that end a month.
+# Add some of the steps that end a month.
 sub add_ending
 {
 	add_quiet_night() if chance(0.3);
@@ -409,7 +408,7 @@ sub run
 	return $session->run($sql);
 }
 
-# The result of a statement, or the SQLSTATE with which it fails.
+# Return the result of a statement, or the SQLSTATE with which it fails.
 sub attempt
 {
 	my ($sql) = @_;
@@ -421,7 +420,7 @@ sub attempt
 
 sub ids { return grep { $model->{container}{$_}{START} } sort keys %{ $model->{container} }; }
 
-# The cost of each project's own containers in a window, by all known events.
+# Return the cost of each project's own containers in a window, from all known events.
 sub own_costs
 {
 	my ($from, $to, $with) = @_;
@@ -444,7 +443,7 @@ sub no_zeros
 	return { map { ($_ => Model::text($amounts->{$_})) } grep { !$amounts->{$_}->is_zero } keys %$amounts };
 }
 
-# The remaining differences of amounts by key.
+# Return the remaining differences of amounts, by key.
 sub less
 {
 	my ($these, $those) = @_;
@@ -455,7 +454,7 @@ sub less
 sub value { my ($sql) = @_; my $answer = $session->run($sql); chomp $answer; return $answer; }
 sub rows { my ($sql) = @_; return map { [ split /\|/, $_, -1 ] } split /\n/, $session->run($sql); }
 
-# Grants are facts; their remainders are not.
+# Read the grants, which are facts, but not their remaining amounts.
 sub read_grants
 {
 	my $us = '(extract(epoch FROM %s) * 1000000)::bigint';
@@ -473,7 +472,7 @@ sub read_grants
 	return;
 }
 
-# Whether an event may come in the known state.
+# Return whether an event may arrive in the known state.
 sub is_possible
 {
 	my ($event) = @_;
@@ -487,7 +486,7 @@ sub is_possible
 	return !$known->{update}{ $event->{at} } || $event->{event} eq 'FINISH';
 }
 
-# The first project and another one.
+# Return the first project and another one.
 sub some_projects
 {
 	my ($number) = @_;
@@ -510,7 +509,7 @@ sub asked
 		periods => $now{periods}, horizon => $now{horizon}, now => $now{clock}, from => $now{from}, terms => $terms{cheap}[0], some => \&some_projects };
 }
 
-# The models' figures, by report and key.
+# Return the models' figures, by report and key.
 sub expected
 {
 	my ($asked) = @_;
@@ -580,7 +579,7 @@ sub add_windows
 	return;
 }
 
-# The losses by preemption, of containers that ended in the windows.
+# Add the losses by preemption of containers that ended in the windows.
 sub add_lost
 {
 	my ($expected, $asked, $id) = @_;
@@ -618,10 +617,11 @@ sub add_days
 	return;
 }
 
-# Whether a time of grace that ends now reaches into archived history, of which quarter-hours are known.
+# Return whether a time of grace that ends now begins in archived history, of which only quarter-hours
+# are known.
 sub grace_is_archived { return grep { $now{clock} - $_->{grace} < $now{horizon} } values %{ $credit->{project} }; }
 
-# Leaves out of an answer the values that are not reported once history has been archived.
+# Remove from an answer the values that are not reported after history has been archived.
 sub told_still
 {
 	my ($report, $answer) = @_;
@@ -636,8 +636,7 @@ sub told_still
 	} keys %$answer };
 }
 
-# Compares all reports with what they said before, if nothing has changed since,
-# and with the models.
+# Compare all reports with their answers before, if nothing has changed since, and with the models.
 sub check
 {
 	my ($what, $before) = @_;
@@ -695,7 +694,7 @@ sub compare_with_model
 	return;
 }
 
-# A bill never changes after it was issued.
+# Test that no bill has changed since it was issued.
 sub compare_bills
 {
 	my ($what, $answers) = @_;
@@ -711,7 +710,7 @@ sub compare_bills
 	return;
 }
 
-# Containers are to be drained or stopped when and only when the time of grace is over.
+# Test that containers must be drained or stopped exactly when the time of grace is over.
 sub compare_exhausted
 {
 	my ($what, $answers) = @_;
@@ -733,7 +732,7 @@ sub compare_exhausted
 		mismatch("$what: model: acts: $name: later than $now{clock}, found $at") if $at <= $now{clock};
 		my @limits = $credit->limits($name, $now{clock});
 
-		# in the time of grace of a project's only budget
+		# the project is in the time of grace of its only budget
 		next if @limits != 1 || $credit->unspent($limits[0], $now{clock}, $now{clock}) > 0;
 		my $ended = $at - $credit->{project}{ $limits[0] }{grace};
 
@@ -764,8 +763,8 @@ sub compare_identities
 	return;
 }
 
-# A member of a project is told what the administrator is told of it and of its
-# sub-projects.
+# Test that a member of a project sees the same as the administrator of the project and its
+# sub-projects, and nothing else.
 sub compare_member
 {
 	my ($project) = @_;
@@ -788,8 +787,8 @@ sub compare_member
 	return;
 }
 
-# Does something that changes no report, which may fail in one way; returns
-# whether it was done, and what the reports said before.
+# Do something that changes no report, and that may fail in only one way. Return whether it
+# succeeded, and the reports before.
 sub without_change
 {
 	my ($what, $sql, $may_fail) = @_;
@@ -828,7 +827,7 @@ sub archive
 	return;
 }
 
-# Has the points of calendars made until 14 days ahead.
+# Make the points of calendars until 14 days ahead.
 sub set_calendars
 {
 	my ($group) = @_;
@@ -838,7 +837,7 @@ sub set_calendars
 	return;
 }
 
-# A transfer has moved the parts that the model expects.
+# Test that a transfer has moved the parts that the model expects.
 sub check_parts
 {
 	my ($id, $from, $to, @parts) = @_;
@@ -953,7 +952,7 @@ my %play = (
 		my %seen;
 
 		@events = grep { !$seen{"$_->{id} $_->{at} $_->{event}"}++ } @events;
-		# the node tells whether it runs
+		# the node reports whether the container runs
 		@events = map { $_->{event} eq 'UPDATE' && $now{arrived}{ $_->{id} } ? { %$_, is_running => undef } : $_ } @events;
 		run(History::insert_statement(@events));
 		foreach my $event (@events)
@@ -1000,7 +999,7 @@ my %play = (
 		$model->set_label($node, $now{clock}, $label);
 		$now{changed} = 1;
 	},
-	# a label for a time that is over; no other point lies between
+	# a label for a time in the past, between two points of the label's history
 	'past label' => sub {
 		my ($node, $from, $to, $label) = @_;
 		my $after = $model->label_at($node, $to) // '';
@@ -1142,7 +1141,7 @@ my %play = (
 		compare_member($_) foreach some_projects($now{clock});
 	});
 
-# The amounts that rerate() has posted so far, by project.
+# Return the amounts that rerate() has posted so far, by project.
 sub posted
 {
 	return { map { ($_->[0] => Model::amount($_->[1])) } rows("SELECT project, trim_scale(sum(amount)) FROM yquota.quota_grant WHERE kind = 'correction' AND external_id IS NOT NULL GROUP BY project") };
@@ -1152,7 +1151,7 @@ sub posted
 # Queues of nodes
 #
 
-# The row of a container, or of node_queue, at some rank; nothing when there are no rows.
+# Return the row of a container or of node_queue at some rank, or nothing if there are no rows.
 sub ranked
 {
 	my ($rank, $sql) = @_;
@@ -1161,7 +1160,7 @@ sub ranked
 	return @{ $rows[ $rank % @rows ] };
 }
 
-# Call a function of a node's queue, whose events the models take from the log.
+# Call a function of a node's queue; the models read its events from the log.
 sub node_call
 {
 	my ($call) = @_;
@@ -1220,7 +1219,7 @@ my %node_call = (
 		$play{events}->($event);
 		node_call("advance_node_queue('$node')");
 	},
-	# an agent that was started anew has every other container
+	# an agent that restarts has only every second container
 	recover => sub {
 		my ($rank) = @_;
 		my $node = sprintf 'node%d', 1 + $rank % 2;
@@ -1244,7 +1243,7 @@ $play{nodes} = sub {
 };
 $play{'node call'} = sub { my ($kind, @arguments) = @_; $node_call{$kind}->(@arguments); };
 
-# Plays steps in a new database; returns the faults.
+# Play steps in a new database and return the failures.
 sub play
 {
 	my @steps = @_;
@@ -1280,10 +1279,10 @@ sub play
 	return @{ $now{mismatches} };
 }
 
-# The subject of a mismatch, which tells whether the same mismatch appears with fewer steps.
+# Return the subject of a mismatch, by which the same mismatch is recognized with fewer steps.
 sub subject { my ($text) = @_; return ($text =~ /^([^:]*: [^:|,\d]*(?:: [^:|,\d]*)?)/)[0] // ''; }
 
-# The steps without those that a failure does not need.
+# Return the steps without those that are not needed for the failure.
 sub shrink
 {
 	my ($subject, @steps) = @_;
@@ -1311,7 +1310,7 @@ sub shrink
 	return @steps;
 }
 
-# A database to copy.
+# Create a database that is copied for each history.
 Session::administer("CREATE ROLE $member");
 Session::administer("CREATE DATABASE $template");
 my $setup = Session->new($template);

@@ -1,11 +1,12 @@
 #!/usr/bin/env perl
 #
-# Two feeds send halves of the stream at the same time, partly the same events and events of the same containers.
-# Meanwhile a third session publishes prices, factors and outages that take effect at the clock or shortly after it.
-# Some take effect before instants that the feeds are just settling. A fourth session does the work of the worker.
+# Two feeds send halves of the stream at the same time, partly the same events and events of the same containers. In
+# the meantime a third session publishes prices, factors and outages that take effect at the clock or shortly after
+# it. Some take effect before instants up to which the feeds are just settling. A fourth session does the work of the
+# worker.
 #
-# Events may run ahead of the clock by less than yquota.max_clock_skew, and so may the published points. The order of
-# the sessions decides whether a point is refused, but the amounts must be those of the accepted points.
+# Events may be ahead of the clock by less than yquota.max_clock_skew, and so may published points. The order of the
+# sessions decides whether a point is refused, but the amounts must be those of the accepted points.
 #
 use strict;
 use warnings;
@@ -18,9 +19,9 @@ use constant AHEAD => 4 * History::MINUTE;
 
 my ($seed, $histories) = Trial::plan_run(15);
 
-# Statements and transactions that bring the events, as one text.  A transaction
-# takes containers in the order of their ids, lest two of them wait for each
-# other; a statement does so by itself.
+# Return statements and transactions that insert the events, as one text. A transaction takes
+# containers in the order of their ids, so that two of them do not wait for each other. A single
+# statement does so by itself.
 sub feed
 {
 	my @events = @_;
@@ -47,7 +48,7 @@ sub feed
 	return $sql . "SELECT 1;\n";
 }
 
-# Run one round with all sessions at once. Return false when it went wrong.
+# Run one round with all sessions at once. Return false if a session failed.
 sub round
 {
 	my ($trial, $changes, $outages, @events) = @_;

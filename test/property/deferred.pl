@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
-# A stream of events goes into two databases with the same timelines. In one of them events are charged as they come.
-# In the other charging is deferred for random intervals. The test calls charge_deferred() at any time, for any number
-# of events, and rolls it back now and then. Events that come while charging is on may overtake deferred events. In
-# the end both agree with the model, and hold the same books.
+# A stream of events goes into two databases with the same timelines. One database charges events at once. In the
+# other, charging is deferred for random intervals. The test calls charge_deferred() at any time, for any number of
+# events, and sometimes rolls it back. Events that arrive while charging is on may overtake deferred events. In the
+# end both databases agree with the model, and have the same books.
 #
 use strict;
 use warnings;
@@ -19,7 +19,8 @@ my %count = (deferred => 0, calls => 0, overtaking => 0);
 my $twin;		# session of the database that defers
 my $last_trial = '';
 
-# The books that both databases must agree on; they leave out whether rows of the ledger were corrected on the way.
+# The books on which both databases must agree. They do not include whether rows of the ledger were corrected on
+# the way.
 my %books = (
 	'charges in effect' => 'SELECT container_id, project, application_id, username, queue, node, execution_type, '
 	  . 'allocation, started_at, "from", "to", settled_by, exit_status, padding, dominant, trim_scale(amount), waiting_factor '
@@ -27,8 +28,8 @@ my %books = (
 	'ledger sums' => 'SELECT project, trim_scale(sum(amount)) FROM yquota.charge GROUP BY project',
 	'containers' => 'SELECT container_id, project, application_id, username, queue, node, label, allocation, '
 	  . 'execution_type, started_at, settled_at, factors, trim_scale(accrual_base), is_running, waiting_factor FROM yquota.container',
-	# an UPDATE behind the end is there when it came before that; events that are
-	# sent again have other numbers
+	# An UPDATE after the end is included if it arrived before the end. Events that are sent again
+	# have other numbers.
 	'changes' => 'SELECT change.container_id, change.event, change.occurred_at, change.allocation, change.execution_type, '
 	  . 'change.queue, change.node, change.repeated_start, change.priority, change.allocation_request_id, '
 	  . 'change.asked_label, change.is_am, change.is_running FROM yquota.container_change AS change '
@@ -45,7 +46,7 @@ my %books = (
 	'mark' => 'SELECT * FROM yquota.charged_through',
 	'rejects' => 'SELECT event, container_id, occurred_at, waiting FROM yquota.event_reject');
 
-# The database that defers, as empty as the trial's was in the beginning.
+# Create the database that defers, as empty as the trial's database was at the beginning.
 sub begin_twin
 {
 	my ($trial) = @_;
@@ -73,7 +74,7 @@ sub drop_twin
 
 END { drop_twin(); }
 
-# Sends something to the database that defers; shown when a comparison fails.
+# Send a statement to the database that defers; it is shown when a comparison fails.
 sub to_twin
 {
 	my ($trial, $sql) = @_;
@@ -102,7 +103,7 @@ sub catch_up
 	return;
 }
 
-# Switches charging on or off.  A careful administrator catches up before.
+# Switch charging on or off. A careful administrator calls charge_deferred() first.
 sub switch
 {
 	my ($trial, $mode, $is_careful) = @_;

@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 #
-# Explaining cycles decide the same as other cycles, and count the same of requests.  An
-# explaining cycle searches the whole hierarchy for each container, so it is the model for
-# cycles that leave out requests that cannot be served.  Its explanations are possible.
+# Explaining cycles decide the same as other cycles, and count requests in the same way. An
+# explaining cycle searches the whole hierarchy for each container. So it is the model for normal
+# cycles, which skip requests that cannot be served. Its explanations must be possible.
 #
-# Random clusters with racks, labels, delays, limits and blacklists, and with requests
-# that many nodes may not serve.  In some clusters heartbeats assign little below a tight
-# maximum, so that a sibling or a cousin crosses it.  In some, most requests become
-# reservations, which are given up when the requests go.  In some, a leaf has many
-# applications, of few users or of many.  Rare cases are made on purpose: a reservation
-# that goes in the middle of a cycle makes room for a queue elsewhere.
+# Random clusters have racks, labels, delays, limits and blacklists, and requests that only some
+# nodes may serve. In some clusters heartbeats assign only a little below a tight maximum, so that a
+# sibling or a cousin crosses it. In some, most requests become reservations, which are given up
+# when their requests are withdrawn. In some, a leaf has many applications of few or of many users.
+# The test also builds rare cases: a reservation that is given up in the middle of a cycle makes
+# room for a queue elsewhere.
 #
 use strict;
 use warnings;
@@ -71,7 +71,7 @@ sub make_queues
 
 	return @sql, make_large_leaves($cluster) if $cluster->{regime} eq 'many';
 	return @sql, make_tight_queues($cluster) if $cluster->{regime} ne 'wide';
-	# parents and leaves may have all, or reach limits of theirs, or of those above them
+	# parents and leaves may have no maximum, or reach their own maximum or that of a queue above
 	$cluster->{maxima} = one_of([['NULL', "'60'", "'25'"], ['NULL', "'60'", "'25'"]], [["'20'", "'31.7'"], ['NULL']], [['NULL', "'40'"], ["'33.3'", "'47.1'", "'60'"]]);
 	return @sql, map { make_parent($cluster, "root.q$_", 4) } 1 .. 3;
 }
@@ -83,7 +83,8 @@ sub make_parent
 	return (make_queue($cluster, $path, 0), map { make_queue($cluster, "$path.l$_", 1) } 1 .. 1 + int rand $most);
 }
 
-# Leaves below one maximum, some of them together in a parent, and some with a maximum of their own.
+# Create leaves below one maximum, some of them together in a parent, and some with their own
+# maximum.
 sub make_tight_queues
 {
 	my ($cluster) = @_;
@@ -95,7 +96,8 @@ sub make_tight_queues
 	return @sql, map { make_parent($cluster, "root.q.p$_", 3) } 1 .. one_of(1, 1, 2);
 }
 
-# Make one leaf or two, of which others may have most, so that limits of users rise with the usage.
+# Create one or two leaves in which other users may have most, so that limits of users rise with the
+# usage.
 sub make_large_leaves
 {
 	my ($cluster) = @_;
@@ -112,7 +114,7 @@ sub make_nodes
 
 	$cluster->{nodes} = 16 + int rand 15;
 	$cluster->{racks} = 2 + int rand 5;
-	# room for many application masters
+	# the nodes have room for many application masters
 	my $times = $cluster->{regime} eq 'many' ? 3 : 1;
 	return map { sprintf q(INSERT INTO yquota.node (name, rack, label, total) VALUES ('n%d', '/r%d', '%s', '[memory-mb=%d,vcores=%d]')),
 		$_, $_ % $cluster->{racks}, one_of('', '', @{ $cluster->{labels} }), $times * 1024 * ($_ ? one_of(3, 8, 12) : 8), $times * ($_ ? one_of(4, 8) : 4) } 0 .. $cluster->{nodes} - 1;
@@ -121,7 +123,7 @@ sub make_nodes
 sub begin_history
 {
 	my ($session, $regime) = @_;
-	# larger ones are reserved, smaller ones stop where there is room
+	# larger requests are reserved, and smaller ones stop although there is room
 	my $cluster = { applications => 0, regime => $regime, sizes => one_of([1, 1, 2, 3, 8], [1, 5, 8], [2, 3, 7]) };
 
 	$cluster->{sizes} = [1, 3, 5, 8] if $regime eq 'reserving';
@@ -140,7 +142,7 @@ sub ask
 	return sprintf q(ROW('%s', '%s', %d, %d, -1, %s, %s, NULL, NULL)), $name, $resource, $count, $priority // 1, $relaxes, defined $label ? "'$label'" : 'NULL';
 }
 
-# Anywhere, or on racks and nodes and elsewhere only after a while, or never.
+# Return requests for any node, or for racks and nodes and elsewhere only after a while or never.
 sub requests
 {
 	my ($cluster) = @_;
@@ -156,7 +158,8 @@ sub requests
 	return join ', ', map { $asks{$_} } sort keys %asks;
 }
 
-# Many small requests, or a large one that may stop a queue, or one that only waits: for one node, or for long.
+# Return many small requests, or a large request that may stop a queue, or a request that only waits, for one
+# node or for long.
 sub crossing_requests
 {
 	my ($cluster) = @_;
@@ -170,7 +173,8 @@ sub crossing_requests
 	  ask('/r' . $node % $cluster->{racks}, $resource, $count, 'true');
 }
 
-# Little that is small, somewhere or anywhere, behind much that waits for its nodes; now and then something else.
+# Return a few small requests for some or any nodes, behind many requests that wait for their nodes, and
+# sometimes other requests.
 sub requests_of_many
 {
 	my ($cluster) = @_;
@@ -194,7 +198,7 @@ sub submit
 	my @sql = sprintf q(SELECT yquota.submit_application('%s', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', priority => %d, unmanaged => true, project => 'p')),
 		$id, one_of(@{ $cluster->{users} }), one_of(@{ $cluster->{leaves} }), one_of(0, 0, 5);
 
-	# a leaf may have no room for its application master yet
+	# a leaf may have no room for the application master yet
 	push @sql, sprintf q(SELECT yquota.request_containers(application_id, ARRAY[%s]::yquota.container_request[]) FROM yquota.application
 		WHERE application_id = '%s' AND state = 'ACTIVE'), $asks_for{ $cluster->{regime} }->($cluster), $id;
 	push @sql, sprintf q(SELECT yquota.update_blacklist(application_id, '{n%d}') FROM yquota.application
@@ -202,7 +206,7 @@ sub submit
 	return @sql;
 }
 
-# Some change their requests, so that a cycle gives up their reservations.
+# Some applications change their requests, so that a cycle gives up their reservations.
 sub ask_anew
 {
 	my ($session, $cluster) = @_;
@@ -214,7 +218,7 @@ sub ask_anew
 	return;
 }
 
-# Less may be used than is.
+# Lower limits, possibly below the present usage.
 sub shrink
 {
 	my ($session, $cluster) = @_;
@@ -226,7 +230,7 @@ sub shrink
 
 # -- prepared situations ---------------------------------------------------------
 
-# So many GiB and a half of the cluster that begin_exactly() makes.
+# Return a percentage of the cluster that begin_exactly() makes: so many GiB and a half.
 sub part_of_cluster { return sprintf '%.4f', 100 * ($_[0] + 0.5) / 164; }
 
 sub a_queue
@@ -250,7 +254,8 @@ sub submitted
 	return sprintf q(SELECT yquota.submit_application('application_1_%04d', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p')), $number, $user // 'u', $leaf;
 }
 
-# A cluster with these queues: twenty nodes of 8 GiB, but one in the middle of 12.
+# Create a cluster with these queues and twenty nodes: one node in the middle has 12 GiB, and the
+# others 8 GiB.
 sub begin_exactly
 {
 	my ($calculator, @queues) = @_;
@@ -262,7 +267,7 @@ sub begin_exactly
 			CASE n WHEN 10 THEN '[memory-mb=12288,vcores=20]' ELSE '[memory-mb=8192,vcores=20]' END::yquota.resource FROM generate_series(0, 19) AS n));
 }
 
-# Containers for some nodes, and no others: so many, one for each node.
+# Return requests for so many containers on certain nodes only, one on each node.
 sub fixed
 {
 	my ($gib, $count, @nodes) = @_;
@@ -271,10 +276,10 @@ sub fixed
 	return (ask('*', $resource, $count, 'false'), ask('/r', $resource, $count, 'false'), map { ask($_, $resource, 1, 'true') } @nodes);
 }
 
-# A node has room for 4 GiB more, and a queue has 4 left. A leaf below the queue, which has a reservation, could
-# reserve 8. It could do so when another reservation, beyond half of the nodes, is no longer requested. Or the queue
-# may by now use less than it does, so that its leaf is visited only after that. Or the leaf has no reservation, and
-# may have none until then, but others below the same parent have.
+# Prepare this situation. A node has 4 GiB free, and a queue may use 4 GiB more. A leaf below the queue has a
+# reservation, and could reserve 8 GiB. It can do so when another reservation, on a node in the second half, is no
+# longer requested. In one variant the queue's usage has shrunk by then, so that its leaf is visited only after
+# that. In another the leaf has no reservation until then, but other leaves of the same parent have one.
 sub begin_release
 {
 	my ($session, $leaf, $reserves, $shrinks, $calculator) = @_;
@@ -297,8 +302,9 @@ sub begin_release
 	return;
 }
 
-# A parent has two leaves: a maximum of its own holds one, whose remainder is kept. The other waits for a node and
-# needs 4 GiB more than that. Leaves after the parent may have the rest beyond both.
+# Prepare this situation. A parent has two leaves. One leaf is stopped by its own maximum, and the rest up to that
+# maximum is kept for it. The other waits for a node and needs 4 GiB more than that rest. Leaves after the parent
+# may use the rest beyond both.
 sub begin_kept
 {
 	my ($session) = @_;
@@ -311,8 +317,9 @@ sub begin_kept
 	return;
 }
 
-# A leaf has more than its share, so that each container has its user exceed the limit, and brings others below
-# theirs. Most of the applications wait for a node, and until so many other nodes have been offered.
+# Prepare this situation. A leaf uses more than its share, so that each container puts its user over the limit,
+# and other users below theirs. Most applications wait for a node, or until a number of other nodes have been
+# offered.
 sub begin_passing
 {
 	my ($session, $policy) = @_;
@@ -328,8 +335,8 @@ sub begin_passing
 	return;
 }
 
-# Few users of a label want more of it than a user may have, and nodes of the label keep room. On a label they may
-# exceed their limits in exchange for reservations, which they have or have not.
+# Prepare this situation. Few users of a label want more of it than a user may have, and nodes of the label keep
+# room. On a label they may exceed their limits in exchange for reservations, which some have and others lack.
 sub begin_labelled
 {
 	my ($session) = @_;
@@ -349,7 +356,7 @@ sub begin_labelled
 
 # -- checks -----------------------------------------------------------------------
 
-# The decisions of a cycle, and the state afterwards.
+# Return the decisions of a cycle, and the state after it.
 sub outcome
 {
 	my ($session, $how) = @_;
@@ -362,7 +369,7 @@ SELECT application_id, node, allocation FROM yquota.reserved_container ORDER BY 
 SQL
 }
 
-# Twice, as what is counted by the first cycle matters to the second.
+# Run two cycles, because the counts of the first cycle affect the second.
 sub decide
 {
 	my ($session, $how) = @_;
@@ -370,8 +377,8 @@ sub decide
 	return join "--\n", map { outcome($session, $how) } 1 .. 2;
 }
 
-# Impossible statements of an explaining cycle: a negative wanted amount, or a user within a limit that is said to
-# exceed it.
+# Return impossible results of an explaining cycle: a negative wanted amount, or a user within a limit that the
+# user is said to exceed.
 sub odd_explanations
 {
 	my ($session) = @_;
@@ -382,7 +389,8 @@ WHERE allocation::text LIKE '%=-%' OR stopped_by IN ('user_limit', 'reserved_con
 SQL
 }
 
-# Do both cycles decide the same, and explain the remaining requests?  Also how many containers they allocate.
+# Compare both cycles: the decisions, and whether the remaining requests are explained. Return the number of
+# allocated containers, too.
 sub compare
 {
 	my ($session, $called) = @_;

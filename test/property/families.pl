@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
 #
-# Projects are parts of others in random families. Projects enter families and move within them while containers run,
-# report late and end. Credit is granted permanently and for a time, refunded, corrected, held and given back.
-# Containers are voided, time is forgiven and rated again. The test compares the credit, spending, holds and available
-# amount of every project, now and at past instants, with a model. It also compares the rights to hold and to move.
-# The model computes from the containers, grants and holds in whole microcredits, of which a vcore costs one per
-# microsecond. It walks from instant to instant and keeps nothing.
+# Projects are parts of other projects in random families. Projects enter families and move within them while
+# containers run, report late and end. Credit is granted permanently and for a time, refunded, corrected, held and
+# released. Containers are voided, time is forgiven and rated again. The test compares the credit, spending, holds and
+# available amount of every project, now and at past instants, with a model. It also compares which holds and moves
+# are allowed. The model computes from the containers, grants and holds in whole microcredits; a vcore costs one per
+# microsecond. It walks from instant to instant and caches nothing.
 #
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ my ($project, $container, $grant, $hold, $forgiven, $now);
 
 sub pick { return $_[ int rand @_ ] }
 
-# The instant so many microseconds after the beginning of a history.
+# Return the instant so many microseconds after the beginning of a history.
 sub instant
 {
 	my ($at) = @_;
@@ -30,7 +30,7 @@ sub instant
 	return sprintf("(timestamptz '2026-03-02 10:00+00' + %d * interval '1 microsecond')", $at);
 }
 
-# A project and its ancestors, itself first.
+# Return a project and its ancestors, beginning with the project.
 sub line
 {
 	my ($name) = @_;
@@ -50,7 +50,7 @@ sub family
 	return grep { my $member = $_; grep { $_ eq $name } line($member) } keys %$project;
 }
 
-# The cost of a container between two instants; forgiven time costs nothing.
+# Return the cost of a container between two instants; forgiven time costs nothing.
 sub cost
 {
 	my ($one, $from, $to) = @_;
@@ -93,7 +93,8 @@ sub held
 	return $held;
 }
 
-# Since when a project has credit of its own: from its first row that is no refund or correction.
+# Return since when a project has its own credit: from its first row that is neither a refund nor a
+# correction.
 sub own_since
 {
 	my ($name) = @_;
@@ -109,7 +110,8 @@ sub has_own
 	return defined $since && $since <= $at;
 }
 
-# The project that has the credit of a row at an instant: expired credit stays where it was.
+# Return the project to which the credit of a row belongs at an instant; expired credit stays in its
+# project.
 sub holder
 {
 	my ($one, $at) = @_;
@@ -120,7 +122,8 @@ sub holder
 	return (first { has_own($_, max($until, $one->{from})) } @line) // $line[-1];
 }
 
-# When a row goes from the credit of a project to that of another one; undef for never.
+# Return when a row moves from the credit of a project to that of another project, or undef for
+# never.
 sub leaves
 {
 	my ($one, $name) = @_;
@@ -129,7 +132,8 @@ sub leaves
 	return min(grep { defined && $_ > $one->{from} && holder($one, $_) ne $name && holder($one, $_ - 1) eq $name } map { own_since($_) } line($one->{project}));
 }
 
-# Takes from rows of credit, the one that expires first first; returns the amount that they do not cover.
+# Take an amount from rows of credit, beginning with the row that expires first. Return the amount that
+# they do not cover.
 sub pay_from
 {
 	my ($due, $takings, @valid) = @_;
@@ -145,8 +149,9 @@ sub pay_from
 	return $due;
 }
 
-# The rest of the project's credit, without its holds, and the loss of expired grants. Rows pay the spending, then the
-# credit that other rows take back. When such rows leave, they return the credit to its origin.
+# Return the remaining credit of the project, without its holds, and the loss of its expired grants. Rows pay the
+# spending, then the credit that other rows take back. When such a row leaves, it returns that credit to the rows from
+# which it came.
 sub credit
 {
 	my ($name, $until) = @_;
@@ -214,7 +219,8 @@ sub balance
 	return \%balance;
 }
 
-# The least that remains up the line; undef when nothing limits the project.
+# Return the lowest remaining amount of the project and its ancestors, or undef if nothing limits
+# the project.
 sub available
 {
 	my ($name) = @_;
@@ -294,7 +300,7 @@ sub move
 	my ($session) = @_;
 	my ($name, $to) = (pick(sort keys %$project), pick(undef, sort keys %$project));
 	my %member = map { $_ => 1 } family($name);
-	# whether the books know it still depends on earlier compaction
+	# whether the books still know a void container depends on earlier compaction
 	return if grep { $_->{void} && $member{ $_->{project} } } values %$container;
 	my $has_spent = grep { $member{ $_->{project} } } values %$container, values %$hold;
 	my $is_circle = defined $to && $member{$to};
@@ -307,7 +313,7 @@ sub move
 	return;
 }
 
-# A grant, for good or for a time, or a refund or correction.
+# Insert a grant, permanent or for a time, or a refund or a correction.
 sub give
 {
 	my ($session) = @_;
@@ -349,7 +355,8 @@ sub forgive
 	return;
 }
 
-# Twice the cost of an interval, posted, in words that differ: each project once.
+# Post the doubled cost of an interval by rerate(), in terms that are written differently each time.
+# Each project must get it once.
 sub rate_again
 {
 	my ($session) = @_;

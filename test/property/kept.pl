@@ -1,10 +1,9 @@
 #!/usr/bin/env perl
 #
-# Random changes by several sessions, in transactions that commit, roll back, or do
-# so in part.  Sessions that keep the cluster between cycles decide what one says that
-# reads everything anew: the dry run just before each cycle.  Between two cycles of a
-# session others serve the same applications, some of them in transactions that began
-# before.
+# Several sessions make random changes, in transactions that commit or roll back, as a whole or in
+# part. Some sessions keep the cluster between cycles. They must decide like a session that reads
+# all rows again, which makes a dry run just before each cycle. Between two cycles of a session,
+# other sessions serve the same applications, sometimes in transactions that began earlier.
 #
 use strict;
 use warnings;
@@ -19,7 +18,7 @@ my ($seed, $histories) = Trial::plan_run(3);
 my $steps = 60;
 my $nodes = 7;
 my @configured = qw(root.a.x root.a.y root.b.x root.b.y);
-# the leaves of a plan may exist or not
+# the queues of the plan may exist or not
 my @leaves = (@configured, qw(root.plan.plan-default root.plan.reservation_1_0001 root.plan.reservation_1_0002 root.plan.reservation_1_0003));
 my $submitted = 0;
 my $started = 0;
@@ -27,14 +26,14 @@ my $killed = 0;
 
 sub one_of { return $_[ rand @_ ]; }
 sub a_node { return 'n' . int rand $nodes; }
-# mostly an application that asks
+# mostly an application that can request containers
 sub an_application { return sprintf q((SELECT application_id FROM yquota.application WHERE state %s ORDER BY random() LIMIT 1)), one_of(q(= 'ACTIVE'), q(= 'ACTIVE'), q(IN ('ACTIVE', 'ACCEPTED'))); }
 sub a_reservation { return sprintf 'reservation_1_%04d', 1 + int rand 3; }
 sub an_allocation { return sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(1, 1, 2, 3, 8), one_of(1, 1, 2, 4); }
 
 # -- changes ---------------------------------------------------------------------
 
-# Statements, which may fail: of an application that there is none of, say.
+# Statements that may fail, for example because no such application exists.
 my %change = (
 	submit => sub {
 		return sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', priority => %d, unmanaged => %s, project => '%s')),
@@ -44,7 +43,7 @@ my %change = (
 		return sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', 'root.plan', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p', reservation => %s)),
 			++$submitted, one_of('u', 'v', 'w'), one_of('NULL', q(') . a_reservation() . q('));
 	},
-	# changes that the follower of plans makes, and changes that it avoids
+	# changes like those of the plan follower, and changes that it never makes
 	share => sub { return sprintf q(UPDATE yquota.reservation_queue SET capacity = %s, maximum_capacity = %s WHERE random() < 0.7), one_of('random() / 2', '0', '0.3'), one_of(1, 1, 'random()'); },
 	come => sub {
 		my $id = a_reservation();
@@ -69,14 +68,14 @@ my %change = (
 		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', %6$d, 1, -1, true, NULL, NULL, NULL), ('/r%4$d', '%2$s', %7$d, 1, -1, %5$s, NULL, NULL, NULL), ('*', '%2$s', %8$d, 1, -1, %5$s, NULL, NULL, NULL)]::yquota.container_request[])),
 			an_application(), an_allocation(), $node, substr($node, 1) % 2, one_of('true', 'false'), $there, $near, $near + int rand 4;
 	},
-	# not the scheduler's: nothing that it decides changes
+	# opportunistic requests are not for the scheduler, so its decisions must not change
 	want_opportunistic => sub {
 		return sprintf q(SELECT yquota.request_containers(%s, '%s', %d, '%s', %d, execution_type => 'OPPORTUNISTIC')),
 			an_application(), an_allocation(), int rand 8, one_of('*', a_node()), one_of(1, 2);
 	},
 	avoid => sub { return sprintf q(SELECT yquota.update_blacklist(%s, ARRAY['%s'], ARRAY['%s'])), an_application(), a_node(), a_node(); },
 	release => sub { return q(SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE random() < 0.2))); },
-	# as the scheduler would say it: an event that contradicts its application is noticed later
+	# a START like the scheduler's own: a contradiction to its application is noticed later
 	start => sub {
 		return sprintf q(INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, node, allocation)
 			SELECT 'CONTAINER_START', 'c%d', 'p', application_id, username, queue, '%s', '%s' FROM yquota.application WHERE application_id = %s),
@@ -89,7 +88,7 @@ my %change = (
 	change => sub {
 		return sprintf q(INSERT INTO yquota.container_event (event, container_id, allocation) SELECT 'CONTAINER_UPDATE', container_id, '%s' FROM yquota.container ORDER BY random() LIMIT 2), an_allocation();
 	},
-	# a waiting container leaves the usage, and comes back
+	# a waiting container does not count in the usage, and counts again when it runs
 	pause => sub {
 		return sprintf q(INSERT INTO yquota.container_event (event, container_id, execution_type, is_running) SELECT 'CONTAINER_UPDATE', container_id, '%s', %s FROM yquota.container ORDER BY random() LIMIT 2),
 			one_of('OPPORTUNISTIC', 'OPPORTUNISTIC', 'GUARANTEED'), one_of('true', 'false', 'false');
@@ -103,7 +102,7 @@ my %change = (
 	grow => sub {
 		return sprintf q(SELECT yquota.update_container(c.container_id, 0, allocation => '[memory-mb=8192,vcores=8]') FROM yquota.container AS c JOIN yquota.application AS a USING (application_id) ORDER BY c.container_id LIMIT 1);
 	},
-	# marked, and killable at once
+	# two rounds mark containers and make them killable at once
 	preempt => sub { return 'SELECT count(*) FROM yquota.preempt_containers(); SELECT count(*) FROM yquota.preempt_containers()'; },
 	spare_none => sub {
 		return q(SELECT count(*) FROM yquota.preempt_containers();
@@ -126,7 +125,7 @@ my %change = (
 	},
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
-# Changes that happen so often that sessions must not read everything again each time.
+# Changes that happen so often that sessions must not read all rows again each time.
 my @usual = qw(submit submit_to_plan share share come go finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change pause exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
 
 sub some_change
@@ -136,7 +135,7 @@ sub some_change
 	return $change{$name}->();
 }
 
-# Make a change or several, some or all of which may be rolled back.
+# Make one or several changes, and roll back some or all of them.
 sub change
 {
 	my ($session) = @_;
@@ -155,7 +154,7 @@ sub change
 	return;
 }
 
-# heartbeat(SESSION, NODE...): a cycle over some nodes, or one.
+# heartbeat(SESSION, NODE...): run a cycle over some nodes, or over one random node.
 sub heartbeat
 {
 	my ($session, @nodes) = @_;
@@ -163,7 +162,8 @@ sub heartbeat
 	return attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat('{%s}')), join ',', @nodes ? @nodes : a_node());
 }
 
-# Statements that lock nothing that cycles wait for, in a transaction that ends when others have read.
+# Begin a transaction with statements that lock nothing for which cycles wait. It ends when other
+# sessions have read.
 my $is_lingering = 0;
 
 sub begin_lingering
@@ -179,7 +179,7 @@ sub begin_lingering
 	return;
 }
 
-# A cycle of it comes after cycles of younger transactions.
+# End that transaction, with a cycle in it that comes after cycles of younger transactions.
 sub end_lingering
 {
 	my ($session) = @_;
@@ -197,7 +197,7 @@ sub linger
 	return $is_lingering ? (rand() < 0.3 && end_lingering($session)) : (rand() < 0.2 && begin_lingering($session));
 }
 
-# Some statements fail, as they should; none by a fault of the library.
+# Run a statement that may fail, but not by a fault of the library.
 sub attempt
 {
 	my ($session, $sql) = @_;
@@ -215,9 +215,9 @@ sub decide
 	my $cycle = rand() < 0.15 ? 'yquota.schedule(%s)' : sprintf q(yquota.node_heartbeat(ARRAY['%s','%s'])), a_node(), a_node();
 	my $dry = $cycle;
 
-	# a session that rolls back to a savepoint reads the hierarchy anew
+	# after a rollback to a savepoint the session reads the hierarchy again
 	$fresh->run('BEGIN; SAVEPOINT s; ROLLBACK TO s; COMMIT');
-	# make the preparations that cycles make before they decide
+	# do what a cycle does before it decides
 	$fresh->run('SELECT yquota.schedule(max_containers => 0)');
 	$cycle =~ s/%s//;
 	$dry =~ s/node_heartbeat\((.*)\)/schedule($1, dry_run => true)/;
@@ -266,7 +266,8 @@ sub play
 	{
 		my ($difference, $started);
 
-		# a session that fails or rolls back keeps nothing: most changes are made elsewhere
+		# a session that fails or rolls back keeps nothing, so most changes are made in other
+		# sessions
 		change(rand() < 0.9 ? $changing : one_of(@keeping)) foreach 1 .. 1 + int rand 3;
 		heartbeat(one_of(@keeping)) foreach 1 .. int rand 4;
 		linger($slow);
@@ -277,11 +278,11 @@ sub play
 		return (0, $containers);
 	}
 	end_lingering($slow) if $is_lingering;
-	# delete rows that were noted by hand for an application that has ended meanwhile
+	# delete rows that were inserted directly for an application that has since ended
 	$fresh->run('DELETE FROM yquota.blacklist AS b USING yquota.application AS a WHERE a.application_id = b.application_id AND a.finished_at IS NOT NULL');
 	my $problems = $fresh->run('SELECT * FROM yquota.verify()');
 	diag($problems) if $problems ne '';
-	# a container that a cycle has started moves with its application, whenever any session moved the application
+	# a container that a cycle has started moves with its application, whichever session moves the application
 	my $left_behind = $fresh->run(q(SELECT c.container_id, c.queue, a.queue FROM yquota.container AS c JOIN yquota.application AS a USING (application_id)
 		WHERE c.container_id LIKE 'container%' AND a.finished_at IS NULL AND c.queue <> a.queue));
 	diag("left in another queue: $left_behind") if $left_behind ne '';
@@ -296,7 +297,7 @@ $fresh->run(q(SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS yq
 my ($number, $failures, $containers) = (0, 0, 0);
 for (my $goes_on = 1; $goes_on && !$failures;)
 {
-	# a few histories may have seen too little
+	# a few histories may not have covered enough cases
 	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories) || $number < 10 * $histories && ($containers <= 10 * $histories || !$killed);
 	srand($seed + $number);
 	$_->run(sprintf 'SELECT setseed(%.3f)', ($seed + $number) % 1000 / 1000) foreach $fresh, @sessions;

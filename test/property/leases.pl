@@ -1,19 +1,19 @@
 #!/usr/bin/env perl
 #
-# Leases of a budget over three clusters: no credit is ever in two of them.
+# Leases of a budget over three clusters: no credit is ever in two clusters.
 #
 # A history starts and finishes containers in clusters whose clocks differ, and sends some of the events late. It cuts
-# clusters off and lets them come back, and it renews leases. Renewals commit, end before they commit, or end when a
-# cluster has committed already. Two sessions run renewals at once, and a failover loses their commits, while clusters
-# are cut off or not. After each step:
+# clusters off and lets them come back, and it renews leases. A renewal may commit, fail before its commit, or fail
+# after a cluster has committed. Two sessions run renewals at once, and a failover loses their commits, while clusters
+# may be cut off. After each step:
 #
-# - The shares of the leases of a period, less the returned amount, are the budget at most.
-#   The view federated_budget_status says where each credit is.
-# - Each grant in a cluster is a lease here, of the same terms, and there once, unless
-#   the cluster has not been reached since a failover.
-# - Clusters can spend and have spent at most the budget of their grants.  Only late events
-#   go beyond it.  A model gives the spending.  It shares only a rule with the server.  The
-#   grant that expires first is spent first.  The next grant pays the cost that no grant covers.
+# - The shares of the leases of a period, less the returned amount, are at most the budget.
+#   The view federated_budget_status shows where each credit is.
+# - Each grant in a cluster is a lease of the federation with the same terms, and exists once,
+#   unless the cluster has not been reached since a failover.
+# - Clusters can spend and have spent at most the budget of their grants. Only late events
+#   exceed it. A model computes the spending. It shares only this rule with the server: the
+#   grant that expires first is spent first, and the next grant pays what no grant has covered.
 #
 # At the end every cluster comes back, and both sides agree about each lease, to the last digit.
 #
@@ -125,7 +125,8 @@ sub finish
 
 sub running { my ($history, $name) = @_; return grep { !defined $_->{to} } @{ $history->{containers}{$name} }; }
 
-# Credits that a project has spent in a cluster before an instant: one per vcore and second.
+# Return the credits that a project has spent in a cluster before an instant: one per vcore and
+# second.
 sub spent_before
 {
 	my ($history, $name, $at) = @_;
@@ -141,7 +142,7 @@ sub spent_before
 
 # -- the model of grants -------------------------------------------------------------------
 
-# The spending of each grant by the clock of a cluster, in millionths of a credit.
+# Return the spending of each grant by the clock of a cluster, in millionths of a credit.
 sub spend
 {
 	my ($history, $name, @grants) = @_;
@@ -166,7 +167,7 @@ sub spend
 		$_->{over} = 1 foreach grep { defined $_->{rest} && $_->{expires} <= $at } @grants;
 		foreach my $grant (sort { $a->{expires} <=> $b->{expires} || $a->{id} <=> $b->{id} } grep { !defined $_->{rest} && $_->{begins} <= $at } @grants)
 		{
-			# a grant that comes after its end gives nothing
+			# a grant that arrives after its expiry pays nothing
 			my $part = $grant->{expires} <= $at ? 0 : $owed < $grant->{amount} ? $owed : $grant->{amount};
 			$grant->{rest} = $grant->{amount} - $part;
 			$owed -= $part;
@@ -177,7 +178,7 @@ sub spend
 	return;
 }
 
-# Grants of a project in a cluster, by the rows there.
+# Return the grants of a project in a cluster, from its rows.
 sub grants
 {
 	my ($history, $name) = @_;
@@ -237,7 +238,8 @@ sub check
 			die "$step: lease $grant->{lease} of $name is there twice\n" if $seen{ $grant->{lease} }++;
 			die "$step: lease $grant->{lease} of $name has terms $grant->{terms}, not $lease->{terms}\n" if $lease && $grant->{terms} ne $lease->{terms};
 			$happened{'lost lease in force'}++ if !$lease && !$grant->{over};
-			# the whole amount of a grant in force, and the spent amount of one that is over
+			# add the whole amount of a grant in force, and only the spent amount of an expired
+			# grant
 			$spendable{ $grant->{starts_on} } += $grant->{over} ? $grant->{spent} : $grant->{amount};
 		}
 	}
@@ -256,7 +258,7 @@ sub check
 
 sub renew { return federation('SELECT * FROM yquota.renew_leases()'); }
 
-# A cluster commits its lease, and the transaction here does not.
+# Renew leases such that a cluster commits its lease, but the federation's transaction does not.
 sub renew_and_lose_commit
 {
 	my ($history) = @_;
@@ -286,8 +288,8 @@ sub renew_at_once
 	return;
 }
 
-# The server that takes over has not the last commits, and gives numbers again.  Its
-# timeline is that of the server before: so that one gets an earlier timeline.
+# Fail over. The new server lacks the last commits, and assigns their numbers again. Its timeline in
+# the test is that of the old server, so the old server gets an earlier timeline.
 sub fail_over
 {
 	my ($history) = @_;
@@ -301,14 +303,14 @@ sub fail_over
 	federation(q(UPDATE yquota_internal.cluster_contact SET history = regexp_replace(history, '/[0-9]+/', '/0/')));
 	$session{$_}->run(q(UPDATE yquota_internal.lender SET history = regexp_replace(history, '/[0-9]+/', '/0/'))) foreach @clusters;
 	$happened{ %cut_off ? 'failover while a cluster is away' : 'failover' }++;
-	# the next leases are due, of the leases that the clusters have already
+	# the next leases are due for leases that the clusters have already
 	$now = $half if chance(0.7) && $half > $now;
 	set_clocks();
 	renew() foreach 1 .. between(1, 4);
 	return;
 }
 
-# The first leases are the largest.
+# Lose the first leases, which are the largest.
 sub lose_first_leases
 {
 	my ($history) = @_;
@@ -356,7 +358,7 @@ sub step
 		my $container = one_of(@running);
 		my $at = chance(0.3) ? between($container->{from}, clock_of($name)) : clock_of($name);
 
-		# an end that is told late lowers the past spending
+		# an end that is reported late lowers the past spending
 		finish($name, $container, $at);
 		return "a finish in $name";
 	}
@@ -366,7 +368,7 @@ sub step
 			. "WHERE project = '$history->{project}' AND returned > 0 AND taken_at IS NOT NULL ORDER BY lease DESC LIMIT 1");
 		my ($from, $to) = (clock_of($name) - between(2, 3 * HOUR), clock_of($name));
 
-		# preferably start it while a lease ran whose rest has been returned
+		# preferably start it during a lease whose rest has been returned
 		($name, $from, $to) = @$over if $over && chance(0.7);
 		start($history, $name, $from, between($from + 1, min($to, clock_of($name))));
 		$happened{'late start'}++;
@@ -412,7 +414,7 @@ sub step
 	return 'a renewal';
 }
 
-# Every cluster comes back, and tells of the last leases.
+# Let every cluster come back and report its last leases.
 sub end_history
 {
 	my ($history) = @_;
@@ -447,7 +449,7 @@ sub end_history
 	{
 		my $problems = $session{$name}->run('SELECT count(*) FROM yquota.verify()');
 		die "at the end: verify() of $name finds $problems" if $problems != 0;
-		# the next history need not look at this one
+		# the next history need not consider this one
 		$session{$name}->run('DELETE FROM yquota_internal.taken_lease');
 	}
 	federation('DELETE FROM yquota.budget_lease WHERE lease < (SELECT max(lease) FROM yquota.budget_lease)');
@@ -457,7 +459,7 @@ sub end_history
 make_databases();
 my $failed = 0;
 my @wanted = ('offered', 'taken', 'settled', 'cut off', 'commit lost', 'failover', 'failover while a cluster is away', 'lost lease in force', 'spent a whole lease', 'spent a part', 'late start');
-# more of them until each of these has happened
+# play further histories until each of these cases has occurred
 for (my $number = 1; $number <= $histories || $number <= 8 * $histories && grep { !$happened{$_} } @wanted; $number++)
 {
 	srand($seed + $number);

@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 #
-# The clock goes forward while everything happens. Prices, factors and rules are published at or before their instant.
-# Outages are reported before, during and after. Events arrive late, at once or ahead of the clock, which goes back at
-# times. The figures on the way must be right for the events that have arrived so far.
+# The clock moves forward while everything happens. Prices, factors and rules are published at or before their
+# instant. Outages are reported before, during and after. Events arrive late, at once or ahead of the clock, and the
+# clock sometimes goes back. The figures at each time must be right for the events that have arrived so far.
 #
 use strict;
 use warnings;
@@ -17,8 +17,8 @@ use constant AHEAD => 4 * History::MINUTE;
 
 my ($seed, $histories) = Trial::plan_run(30);
 
-# An instant of the window at which something with an instant of its own is
-# sent: that instant, or some time after it.
+# Return an instant of the window at which something about an instant is sent: that instant, or some
+# time after it.
 sub later
 {
 	my ($history, $at, $promptness) = @_;
@@ -26,7 +26,8 @@ sub later
 	return History::chance($promptness) ? $at : History::between($at, $history->{to});
 }
 
-# An instant at which an event arrives: a while before it happened, by the clock, or later().
+# Return the instant at which an event arrives: a while before it happens, by the clock, or as in
+# later().
 sub arrival
 {
 	my ($history, $at, $promptness) = @_;
@@ -35,7 +36,7 @@ sub arrival
 	return History::between(List::Util::max($history->{from}, $at - AHEAD), $at);
 }
 
-# Whether some of the arrived events lie ahead of the clock.
+# Return whether some of the arrived events lie ahead of the clock.
 sub is_settled_ahead
 {
 	my ($trial) = @_;
@@ -43,7 +44,7 @@ sub is_settled_ahead
 	return ($trial->{latest_event} // 0) > $trial->{clock};
 }
 
-# An instant at or before another.
+# Return an instant at or before another.
 sub earlier
 {
 	my ($history, $at) = @_;
@@ -51,8 +52,8 @@ sub earlier
 	return History::chance(0.5) ? $at : History::between($history->{from}, $at);
 }
 
-# Whether a container that paid padding finished at that instant: a point
-# there may come too late.
+# Return whether a container with padding finished at that instant, because a point there may then
+# be too late.
 sub padded_finish_at
 {
 	my ($trial, $at) = @_;
@@ -62,8 +63,8 @@ sub padded_finish_at
 	} values %{ $trial->{model}{container} };
 }
 
-# A resource manager that recovers repeats the START of a running container,
-# perhaps with an allocation that yquota has not heard of: an UPDATE now.
+# Repeat the START of a running container, as a recovering resource manager does. It may have an
+# allocation that is new to yquota, which then counts as an UPDATE now.
 sub repeat_start
 {
 	my ($trial) = @_;
@@ -82,14 +83,14 @@ sub repeat_start
 	my $text = canonical($allocation);
 
 	$trial->log_sql($trial->{session}, History::insert_statement({ %$start, allocation => $allocation }));
-	# a START that became an UPDATE is known when it is sent again
+	# a START that became an UPDATE is known when it is repeated
 	return if $text eq canonical($start->{allocation}) || $text eq canonical($held->{allocation})
 	  || $trial->{repeated}{$id}{$text}++;
 	$model->take({ event => 'UPDATE', id => $id, at => $now, allocation => $allocation });
 	return;
 }
 
-# Text of an allocation in which amounts of zero do not count.
+# Return the text of an allocation without amounts of zero.
 sub canonical
 {
 	my ($allocation) = @_;

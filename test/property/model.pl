@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# The independent model against amounts worked out by hand (docs/design.md 2, 3),
-# before it is trusted to judge the extension.
+# The independent model is tested with amounts that were computed by hand (docs/design.md 2, 3),
+# before it may judge the extension.
 #
 use strict;
 use warnings;
@@ -24,8 +24,8 @@ sub cluster
 	return $model;
 }
 
-# Takes the events of one new container: a start, any updates ([at, {...}]), a
-# finish or undef.  Returns its id.
+# Take the events of one new container: a start, any updates ([at, {...}]), a finish or undef.
+# Return its id.
 sub run
 {
 	my ($model, $start, $held, $updates, $finish) = @_;
@@ -46,7 +46,7 @@ sub owes
 	return Model::text(Model::cost($model->pieces($id, $now), $from, $to));
 }
 
-# Rows of the ledger, in seconds.
+# Return the rows of the ledger, in seconds.
 sub ledger
 {
 	my ($model, $id, $now) = @_;
@@ -77,7 +77,8 @@ is(half_even(7, 3), '2', '2.33 rounds to 2');
 is(Model::text(Model::amount('-12.3400')), '-12.34', 'a decimal number and its text');
 is(Model::text(Model::amount('0.000')), '0', 'zero');
 
-# Charging modes: 1 GB and one core, with and without two GPUs at 10; that of a project, and the dominant resource
+# Charging modes: 1 GB and one core, with and without two GPUs at 10, a mode of a project, and the dominant
+# resource
 {
 	my $model = cluster();
 	my @ids = map { run($model, 0, { project => $_->[0], allocation => { 'memory-mb' => 1024, vcores => 1, 'yarn.io/gpu' => $_->[1] } }, [], 40 * SECOND) }
@@ -239,7 +240,7 @@ foreach my $vector (
 	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], undef), 21 * SECOND), '2', 'a running container has no padding');
 }
 
-# Free before a preemption
+# Free time before a preemption
 {
 	my $model = cluster();
 	my $preempted = sub {

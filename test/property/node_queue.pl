@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 #
-# GUARANTEED containers start at a node as if OPPORTUNISTIC ones were not there, once those
-# that are killed or paused for them have ended.
+# GUARANTEED containers start at a node as if there were no OPPORTUNISTIC containers. They start as soon as those that
+# are killed or paused for them have ended.
 #
 # Random containers arrive at two nodes of one size, end, and are promoted and demoted while they wait. Limits drop
-# waiting containers; events are voided, and books maintained. Half of the nodes are over-allocated by random
-# measures. OPPORTUNISTIC containers start and are killed in any order. One node gets all of them, the other the
-# GUARANTEED ones alone. After each step the agent carries out all its orders, and then the same GUARANTEED containers
-# run and wait at both, in the same order. On the way no node runs more than it has room for, or no more GUARANTEED
-# ones when it is over-allocated. Each container is started once and resumed as often as it was paused. A repeated
-# call changes nothing, and at the end the books agree.
+# waiting containers, events are voided, and the books are maintained. Half of the nodes are over-allocated with
+# random measures. OPPORTUNISTIC containers start and are killed in any order. The first node gets all containers, and
+# the second only the GUARANTEED ones. After each step the agent carries out all its orders. Then both nodes run the
+# same GUARANTEED containers, and the same ones wait, in the same order. At no time does a node run more than it has
+# room for; an over-allocated node may exceed that only with OPPORTUNISTIC containers. Each container is started once,
+# and resumed as often as it was paused. A repeated call changes nothing, and at the end verify() finds nothing.
 #
 use strict;
 use warnings;
@@ -44,10 +44,10 @@ sub begin_history
 	return $history;
 }
 
-# Rows of a query, as arrays.
+# Return the rows of a query, as arrays.
 sub rows { return map { [ split /\|/ ] } split /\n/, $session->run($_[0]); }
 
-# Call a function of a node's queue, and note its orders to the agent.
+# Call a function of a node's queue, and record its orders to the agent.
 sub call
 {
 	my ($history, $sql) = @_;
@@ -63,7 +63,7 @@ sub call
 	return;
 }
 
-# Repeat the call: the waiting and running containers do not change.
+# Repeat the call; the waiting and running containers must not change.
 sub call_again
 {
 	my ($sql) = @_;
@@ -82,7 +82,8 @@ sub start_sql
 		VALUES ('CONTAINER_START', '%s', yquota.clock(), 'p', '%s', '%s', '%s', %s)), $id, $node, $size, $type, $type eq 'GUARANTEED' ? 'true' : 'false');
 }
 
-# At the node of GUARANTEED ones; one that is promoted again is another container there.
+# Let a GUARANTEED container arrive at the second node. A container that is promoted again is a new
+# container there.
 sub arrive_guaranteed
 {
 	my ($history, $number, $size) = @_;
@@ -107,7 +108,8 @@ sub arrive
 	return call_again("enqueue_container('all', 'a$number')");
 }
 
-# A container at the node of all: its number, type, and whether it waits; or nothing.
+# Return a random container at the first node: its number, its type, and whether it waits; or
+# nothing.
 sub any_container
 {
 	my ($condition) = @_;
@@ -126,7 +128,7 @@ sub end
 	return call_again("container_ended('all', 'a$number')");
 }
 
-# Another source reports the end.
+# Let another source report the end.
 sub end_elsewhere
 {
 	my ($history) = @_;
@@ -136,7 +138,7 @@ sub end_elsewhere
 	return ();
 }
 
-# An administrator takes all back that was told of a container.
+# Void all events of a container.
 sub void
 {
 	my ($history) = @_;
@@ -147,7 +149,7 @@ sub void
 	return ();
 }
 
-# Changes of the books by other sessions change nothing at nodes.
+# Change the books in other sessions, which must change nothing at the nodes.
 sub tend_books
 {
 	my $sql = one_of('SELECT yquota_internal.compact_counters()', q(SELECT count(*) FROM yquota.forgive(yquota.clock() - interval '9 s', yquota.clock() - interval '5 s', 'it was down')),
@@ -186,7 +188,7 @@ sub shed
 	return call_again($call);
 }
 
-# The node of all reports its usage.
+# Let the first node report its usage.
 sub report
 {
 	my ($history) = @_;
@@ -197,7 +199,7 @@ sub report
 	return ();
 }
 
-# The agent carries out its orders.
+# Let the agent carry out its orders.
 sub obey
 {
 	my ($history) = @_;

@@ -1,12 +1,12 @@
 #!/usr/bin/env perl
 #
-# The queue of a node decides as a model of it does, under all orders in which OPPORTUNISTIC
-# containers start and are killed.
+# The queue of a node decides like a model of it, under all orders in which OPPORTUNISTIC containers start and are
+# killed.
 #
 # Random containers arrive at a node, end, are promoted and dropped, and report their progress. The agent pauses and
-# kills them as told, sooner or later; orders change on the way. After each call the model has made the same
-# decisions, in the same order. Before each GUARANTEED container comes, explain_reclaim() returns the model's choice
-# for it. The model tries all sets of containers for the fewest, and counts credits by itself.
+# kills them as ordered, sooner or later, and the configured orders change. After each call the model has made the
+# same decisions, in the same order. Before each GUARANTEED container arrives, explain_reclaim() returns the model's
+# choice for it. The model tries all sets of containers to find the smallest, and computes credits by itself.
 #
 use strict;
 use warnings;
@@ -30,9 +30,9 @@ sub one_of { return $_[ rand @_ ]; }
 
 # -- the model ------------------------------------------------------------------------
 #
-# A node has its size, the waiting containers of both types and the running ones, in order of time. A container has
-# its size, type, state, the figures of orders, and its cost. The cost is microseconds times the dearest resource, a
-# core or 1024 MiB for a credit a second. Two events of a container have different instants.
+# A node has its size, and its waiting and running containers in order of time. A container has its size, type,
+# state, the figures that orders use, and its cost. The cost is microseconds times the dearest resource, where a
+# core or 1024 MiB costs a credit a second. Two events of a container have different instants.
 
 sub float4 { return unpack 'f', pack 'f', $_[0]; }
 
@@ -70,7 +70,7 @@ sub has_room
 	return !grep { $_ < 0 } @$left;
 }
 
-# The first container with the least figure.
+# Return the first container with the lowest figure.
 sub least
 {
 	my ($figure, @containers) = @_;
@@ -152,7 +152,7 @@ sub start_what_can
 	return;
 }
 
-# All sets of so many of the numbers from one on.
+# Return all sets of so many numbers, from one number on.
 sub sets
 {
 	my ($size, $from, $below) = @_;
@@ -164,7 +164,8 @@ sub sets
 	} $from .. $below - $size;
 }
 
-# The newest is the first of the containers, so the sets come in the order of their newest containers.
+# Return the smallest set. The newest container is the first in the list, so sets come in the order of
+# their newest containers.
 sub fewest
 {
 	my ($lacking, @containers) = @_;
@@ -182,7 +183,7 @@ sub fewest
 	return @containers;
 }
 
-# The containers that are stopped for an amount, in order.
+# Return the containers that are stopped for an amount, in order.
 sub victims
 {
 	my ($node, $lacking) = @_;
@@ -350,7 +351,7 @@ sub begin_history
 	return $node;
 }
 
-# The answers of a call, as the model writes them.
+# Return the results of a call, as the model writes them.
 sub told
 {
 	my ($call) = @_;
@@ -370,7 +371,7 @@ sub difference
 	return "@$expected" eq "@$found" ? () : "$what: model: @{[join ', ', @$expected]}; found: @{[join ', ', @$found]}";
 }
 
-# All explained containers, including those that are passed over, and none twice.
+# Return all explained containers, including those that are skipped, and none twice.
 sub explained
 {
 	my ($node, $container) = @_;
@@ -465,7 +466,7 @@ sub report_application_progress
 	return ();
 }
 
-# The agent pauses or kills something that it is to.
+# Let the agent carry out a random order to pause or kill.
 sub obey
 {
 	my ($node) = @_;

@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
 #
-# A price that follows the load of node queues, beside a model in fractions.
+# A price that follows the load of node queues, compared with a model in fractions.
 #
 # Nodes report queues of all lengths, and stop reporting. Administrators change the bounds and turn the price off and
-# on. They set factors by hand, at the clock and ahead of it, and withdraw them; prices are computed at any time.
-# After each step the points of the timeline are those of the model, and so is the explanation before prices are
-# computed. At the end of a history each container has paid the integral of the model's timeline. This holds in a
+# on. They set factors by hand, at the clock and ahead of it, and withdraw them, and prices are computed at any time.
+# After each step the timeline has the model's points. Before prices are computed, the explanation agrees with the
+# model, too. At the end of a history each container has paid the integral of the model's timeline. This holds in a
 # session that has followed every change and in a new one.
 #
 use strict;
@@ -62,7 +62,7 @@ sub half_even
 	return ($whole + ($up ? 1 : 0)) / 1_000_000;
 }
 
-# Nodes, factor, and its outcome.
+# Return the number of nodes, the factor, and its outcome.
 sub expected_outcome
 {
 	my ($history) = @_;
@@ -154,7 +154,7 @@ sub compute
 	return $found eq $expected ? () : "explained $found, expected $expected";
 }
 
-# Removes computed points behind an instant, up to the next one that is set by hand.
+# Remove computed points after an instant, up to the next point that was set by hand.
 sub dismiss
 {
 	my ($history, $at) = @_;

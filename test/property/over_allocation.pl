@@ -2,9 +2,9 @@
 #
 # The queue of a node that is over-allocated by its measured use agrees with a model in Perl.
 #
-# Random containers arrive at a node and end by themselves, for its agent or for another source. They are killed or
-# paused as the agent was told. The node reports random measures, now and then late or never, under random thresholds,
-# which change. The model knows containers, the last report, and the rule of docs/reference.md (over_allocation).
+# Random containers arrive at a node and end, by themselves, as reported by its agent or by another source. The agent
+# kills or pauses them as ordered. The node reports random measures, sometimes late or never, under random thresholds,
+# which change. The model knows the containers, the last report, and the rule of docs/reference.md (over_allocation).
 # After each call the model and yquota must have given the same answers, in the same order, and must agree on the
 # figures of node_room.
 #
@@ -29,7 +29,7 @@ sub chance { return rand() < $_[0]; }
 
 # -- the model: a node {total, capacity, pauses, thresholds, report, freed, now, guaranteed, opportunistic, running} --
 
-# Hadoop's virtual memory of so many MiB, a product of 32 bits.
+# Hadoop's virtual memory for so many MiB, which is a product of 32-bit floats.
 sub float { return unpack 'f', pack 'f', $_[0]; }
 sub virtual { return int float($_[0] * float(2.1)); }
 
@@ -37,7 +37,7 @@ sub used { my ($node, $type) = @_; return sum0(map { $_->{$type} } @{ $node->{ru
 sub used_virtual { my ($node) = @_; return sum0(map { virtual($_->{m}) } @{ $node->{running} }); }
 sub is_leaving { return $_[0]{state} =~ /^(KILLING|PAUSING)$/; }
 
-# The report that counts, if any.
+# Return the report that counts, if any.
 sub report_in_force
 {
 	my ($node) = @_;
@@ -46,7 +46,7 @@ sub report_in_force
 	return $report && defined $report->{m} && $report->{at} <= $node->{now} && $node->{now} - $report->{at} <= 10_000_000 ? $report : undef;
 }
 
-# Exact: both are integers far below 2^53.
+# This is exact, because both numbers are integers far below 2^53.
 sub part { my ($total, $millionths) = @_; return int($total * $millionths / 1_000_000); }
 
 sub excess
@@ -58,7 +58,8 @@ sub excess
 	return max(0, $report->{$type} - part($node->{total}{$type}, $limit));
 }
 
-# When one that is to be killed or paused began to run is known unless it was paused before.
+# Return whether a container began to run since the report. For a container that is being killed or
+# paused, this is known unless it was paused before.
 sub is_since
 {
 	my ($container, $report) = @_;
@@ -117,7 +118,7 @@ sub start_waiting
 	return @told;
 }
 
-# Victims, the last one started first, while a part of the request is left.
+# Choose victims, the most recently started first, until nothing of the request is left.
 sub take
 {
 	my ($node, %lacking) = @_;
@@ -147,7 +148,7 @@ sub make_room
 		virtual => used_virtual($node) + sum0(map { virtual($_->{m}) } @waiting) - sum0(map { virtual($_->{m}) } @leaving) - virtual($node->{total}{m}));
 }
 
-# The last step of each call.
+# Do the last step of each call.
 sub relieve
 {
 	my ($node) = @_;
@@ -159,7 +160,7 @@ sub relieve
 	return @told;
 }
 
-# A container is away; true if it had room.
+# Remove a container; return true if it had used room.
 sub give_back
 {
 	my ($node, $container, $at) = @_;
@@ -174,7 +175,7 @@ sub give_back
 	return $ran;
 }
 
-# Each call first learns the ends of containers from other sources.
+# Learn the ends that other sources have reported, as each call does first.
 sub learn
 {
 	my ($node) = @_;
@@ -217,7 +218,8 @@ sub model_arrive
 sub model_end
 {
 	my ($node, $container) = @_;
-	# a container that this call has started before it ends is to be stopped
+	# if this call has started the container before it learned of the end, the container must be
+	# stopped
 	my @told = map { s/^\w+ (?=$container->{id}$)/stop /r } learn($node);
 
 	push @told, start_waiting($node) if give_back($node, $container, $node->{now});
@@ -345,7 +347,7 @@ sub advance { my ($node) = @_; return ([ call(q(advance_node_queue('n'))) ], [ m
 
 sub change_thresholds { my ($node) = @_; set_thresholds($node); return ([], []); }
 
-# Figures as of the next call, which learns of ends first.
+# Return the figures as of the next call, which first learns of ends.
 sub figures
 {
 	my ($node) = @_;

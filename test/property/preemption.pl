@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 #
-# Random clusters in which some queues have taken resources that others then ask for, and rounds of preemption. The
-# test checks the limits of a round, its queues and containers, and that rounds end.
+# Random clusters in which some queues have taken resources for which others then ask, and rounds of preemption. The
+# test checks the limits of a round, its queues and containers, and that rounds come to an end.
 #
 # Some rules hold for all settings, except the queue priority selector, which is off here. A round selects no more
-# than its budget. A leaf from which one selector takes keeps its guarantee but for less than one container, in a
-# resource that the calculator considers. The master of an application is selected only when the leaf has no other
-# container left there that is no larger. Other rules hold with a fixed demand, a dead zone of 0, a termination factor
-# of 1, equal containers and guarantees of whole containers. Then rounds and allocation come to a state in which
-# nothing is selected. Where a queue lacks a part of a container, a container may be killed for it. Its former queue
-# may get the container back again and again, in Hadoop too. After any round verify() finds nothing.
+# than its budget. A leaf from which one selector takes keeps its guarantee, less at most one container, in a resource
+# that the calculator considers. The master of an application is selected only when the leaf has no other container
+# left there that is no larger. Other rules hold with a fixed demand, a dead zone of 0, a termination factor of 1,
+# equal containers and guarantees of whole containers. Then rounds and allocation reach a state in which nothing is
+# selected. Where a queue lacks a part of a container, a container may be killed for it. Its former queue may then get
+# the container back again and again, in Hadoop, too. After each round verify() finds nothing.
 #
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub flag { return $_[0] ? 'true' : 'false'; }
 
 my $wait_ms = 1000;
 
-# Settings of a history; those of a calm one come to an end.
+# Choose the settings of a history; in a calm history preemption comes to an end.
 sub choose_settings
 {
 	my $is_calm = $number % 2;
@@ -43,7 +43,7 @@ sub choose_settings
 
 	return {
 		is_calm => $is_calm,
-		# from root.a, masters included
+		# the rest is taken from root.a, including application masters
 		takes_all => $takes_all,
 		is_dominant => rand() < 0.5,
 		has_label => !$takes_all && rand() < 0.4,
@@ -91,7 +91,8 @@ SQL
 	return;
 }
 
-# In a calm history 40 containers fit in each partition, so that guarantees are whole containers.
+# Create nodes. In a calm history 40 containers fit in each partition, so that guarantees are whole
+# containers.
 sub add_nodes
 {
 	my ($session, $settings) = @_;
@@ -110,7 +111,7 @@ sub add_nodes
 my @leaves = qw(root.a.x root.a.y root.b);
 my $submissions = 0;
 
-# An application of a leaf; the master of some runs outside of the cluster.
+# Submit an application to a leaf; some masters run outside the cluster.
 sub submit
 {
 	my ($session, $leaf, $unmanaged) = @_;
@@ -121,7 +122,7 @@ sub submit
 	return $id;
 }
 
-# The requests of an application, once its master runs.
+# Request containers for an application once its master runs.
 sub request
 {
 	my ($session, $settings, $id) = @_;
@@ -138,7 +139,7 @@ SQL
 	return;
 }
 
-# Passes until none gives anything; their containers are acknowledged.
+# Run cycles until none gives anything, and acknowledge their containers.
 sub allocate
 {
 	my ($session) = @_;
@@ -164,7 +165,7 @@ sub tick
 
 # -- checks -----------------------------------------------------------------------
 
-# A round, with the state before it.
+# Run a round and keep the state before it.
 my $round = <<'SQL';
 TRUNCATE before_queue, before_container, selected;
 INSERT INTO before_queue SELECT s.queue, s.label, s.used, s.guaranteed FROM yquota.preemption_state AS s;
@@ -173,7 +174,7 @@ INSERT INTO before_container SELECT c.container_id, c.queue, c.label, c.allocati
 INSERT INTO selected SELECT p.outcome, p.container_id, p.queue, p.label, p.allocation, p.selector FROM yquota.preempt_containers() AS p;
 SQL
 
-# The resource types that the calculator looks at.
+# The resource types that the calculator considers.
 sub types { return $_[0]{is_dominant} ? qw(memory-mb vcores) : qw(memory-mb); }
 sub amount { my ($what, $type) = @_; return "coalesce(yquota.amount($what, '$type'), 0)"; }
 
@@ -189,9 +190,9 @@ WHERE @{[ amount('s.taken', $_) ]} > trunc(@{[ amount('n.total', $_) ]} * $setti
 SQL
 }
 
-# The containers that are not taken for others in the same leaf. A selector deducts the containers before it only
-# while they are smaller than the amount that it is still to take, by the calculator. So it may take two containers of
-# the largest share more.
+# Return leaves that have fallen below their guarantee. Containers selected for the same leaf do not count. A selector
+# deducts containers selected before it only while they are smaller, by the calculator, than what it must still take.
+# So it may take up to two of the largest containers more.
 sub below_guarantee
 {
 	my ($session, $settings) = @_;
@@ -211,7 +212,8 @@ WHERE NOT (@{[ join ' OR ', @kept ]});
 SQL
 }
 
-# Containers that asked for no label, on nodes that have one, come first, masters or not.
+# Return masters that were selected before others. Containers that asked for no label, on nodes with
+# a label, come first, whether they are masters or not.
 sub masters_before_others
 {
 	my ($session) = @_;
@@ -237,7 +239,7 @@ WHERE s.outcome = 'killed' AND NOT EXISTS (
 SQL
 }
 
-# Returns how many containers and reservations the round is about.
+# Run a round, and return how many containers and reservations it concerns.
 sub run_round
 {
 	my ($session, $settings, $problems) = @_;
@@ -261,7 +263,7 @@ sub play
 	my (@problems, @applications);
 
 	begin_history($session, $settings);
-	# some leaves take all resources, then others ask, and few of these wait for their masters
+	# some leaves take all resources, then others ask, and few of those wait for their masters
 	my @takers = @leaves[0 .. ($settings->{takes_all} ? 1 : int rand @leaves)];
 	foreach my $phase ($settings->{takes_all} ? ([ 0, @takers ], [ 1, @leaves ]) : ([ 0.3, @takers ], [ 0.8, @leaves ]))
 	{
@@ -276,7 +278,7 @@ sub play
 			tick($session);
 		}
 	}
-	# leaves keep resources for masters
+	# leaves keep resources for application masters
 	$session->run('UPDATE yquota.scheduler_setting SET maximum_am_resource_percent = ' . ($settings->{takes_all} ? 0 : one_of(1, 0))) if !$settings->{is_calm};
 	my $selected = 1;
 	foreach (1 .. ($settings->{is_calm} ? $most_rounds : 5))
@@ -294,7 +296,8 @@ sub play
 
 # -- time until a queue gets back its guarantee ----------------------------------------
 
-# Half of the cluster is root.b's, and root.a has taken all of it.  Rounds come every 3 s, and nothing ends by itself.
+# Half of the cluster belongs to root.b, and root.a has taken all of it. Rounds come every 3 s, and no container ends
+# by itself.
 sub given_back
 {
 	my ($session) = @_;

@@ -1,10 +1,11 @@
 #!/usr/bin/env perl
 #
-# Recurring prices beside a model that asks the C library for offsets of time zones (Calendar.pm).
+# Recurring prices, compared with a model that asks the C library for offsets of time zones (Calendar.pm).
 #
-# Random calendars of many time zones are laid over random years: the points, and the factor at random instants, are
-# those of the model. Then the clock moves on, calendars come, change and go, and points are made, often too late. The
-# timeline is the model's: what was reached stays, and what was missed is made of the calendars as they were.
+# Random calendars of many time zones are compared over random years: the points, and the factor at random instants.
+# Then the clock moves, calendars are added, changed and removed, and points are made, often too late. The timeline
+# must be the model's. Points that the clock has passed stay, and missed points are made from the calendars as they
+# then were.
 #
 use strict;
 use warnings;
@@ -25,7 +26,7 @@ my @events = ('made late', 'made ahead', 'inserted', 'updated', 'deleted', 'over
 
 sub instant { return sprintf q(timestamptz '1970-01-01 00:00+00' + interval '%d microseconds'), $_[0]; }
 
-# Rows of points as texts, without those that repeat the one before.
+# Return rows of points as texts, without those that repeat the row before.
 sub text
 {
 	my ($before, @texts) = ('');
@@ -47,7 +48,7 @@ sub found_points
 	return text($session->rows("SELECT (extract(epoch FROM effective_at) * 1000000)::bigint, factor, calendar FROM $relation ORDER BY effective_at"));
 }
 
-# The first line in which two lists differ, or nothing.
+# Return the first line in which two lists differ, or nothing.
 sub difference
 {
 	my ($what, $found, $expected) = @_;
@@ -61,7 +62,7 @@ sub difference
 	return;
 }
 
-# All calendars of the table, between two instants that are years apart.
+# Compare all calendars of the table between two instants that are years apart.
 sub compare_years
 {
 	my ($history) = @_;
@@ -84,7 +85,8 @@ sub compare_years
 	return @differences;
 }
 
-# The timeline: what was there before the change, then what the present calendars ask for.
+# Return the expected timeline: the points before the change, then the points of the present
+# calendars.
 sub expected_points
 {
 	my ($history) = @_;
@@ -102,7 +104,7 @@ sub change_calendars
 	my $calendar = Calendar::random($action eq 'updated' ? $calendars->[$number]{name} : 'c' . $history->{count}++,
 		$history->{clock} - 10 * DAY, $history->{clock} + 60 * DAY);
 
-	# points before the change stay, and missing ones are made first
+	# points before the change stay, and missing points are made first
 	$history->{made_until} = $history->{clock} + AHEAD;
 	$history->{past} = [ grep { $_->[0] < $history->{clock} } expected_points($history) ];
 	if ($action eq 'inserted')
@@ -134,7 +136,7 @@ sub make_points
 	my $late = $history->{made_until} < $history->{clock};
 
 	$session->run(Calendar::pick('SELECT yquota.quota_compute()', 'SELECT count(*) FROM yquota.compute_prices()'));
-	# without a calendar nothing is made, and the last point holds
+	# without a calendar no points are made, and the last point stays in force
 	$history->{made_until} = $history->{clock} + AHEAD;
 	$total{ $late ? 'made late' : 'made ahead' }++ if @{ $history->{calendars} };
 	return;

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# The price evaluator by itself: the cost of random allocations over random intervals of time and per second, and its
-# resource type. Sessions that have followed every change and new sessions evaluate it.
+# The computation of prices alone: the cost of random allocations over random intervals and per second, and their
+# dominant resource. The test asks sessions that have followed every change, and new sessions.
 #
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Trial;
 
 my ($seed, $histories) = Trial::plan_run(20);
 
-# A question, as SQL, and its answer.
+# Return a question as SQL, and its answer.
 sub question
 {
 	my ($trial) = @_;

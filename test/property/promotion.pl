@@ -1,13 +1,13 @@
 #!/usr/bin/env perl
 #
-# Promotion by rule, compared with a model: which OPPORTUNISTIC containers become GUARANTEED in
-# a cycle, and in which order.
+# Promotion by rule, compared with a model: which OPPORTUNISTIC containers become GUARANTEED in a cycle, and in which
+# order.
 #
-# Containers come to the queues of nodes, wait, are paused, resume and end; queues get other rules and other limits;
-# time passes. The model follows the answers to agents, and adds up how long each container has run. At a heartbeat of
-# some nodes, or of all, it goes through the containers that have run long enough, the longest run first. It promotes
-# each that fits in the node and in each queue above. Two sessions, which keep a cluster each, take turns, and a dry
-# cycle gives the same answer before.
+# Containers arrive in the queues of nodes, wait, are paused, resume and end. Scheduler queues get other rules and
+# other limits, and time passes. The model follows the orders to agents, and adds up how long each container has run.
+# At a heartbeat of some nodes, or of all, it considers the containers that have run long enough, the longest first.
+# It promotes each container that fits in the node and in each queue above. Two sessions, each of which keeps a
+# cluster, take turns. A dry run before each cycle gives the same result.
 #
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ sub fits
 	{
 		my $limit = NODES * MEMORY * ($model->{percent}{$queue} // 100) / 100;
 
-		# a share of a share
+		# the maximum is a share of the parent's share
 		$limit = $limit * ($model->{percent}{'root.a'} // 100) / 100 if $queue =~ /^root\.a\./;
 		return 0 if used_by($model, sub { $_[0]{queue} eq $queue || index($_[0]{queue}, "$queue.") == 0 }) + $container->{memory} > $limit;
 	}
@@ -59,7 +59,7 @@ sub ran { my ($model, $container) = @_; return $container->{ran} + (defined $con
 
 sub rule { my ($model, $queue) = @_; foreach (way($queue)) { return $model->{rule}{$_} if $model->{rule}{$_}; } return; }
 
-# The containers that a heartbeat promotes, of at most so many.
+# Return the containers that a heartbeat promotes, at most so many.
 sub promoted
 {
 	my ($model, $nodes, $most) = @_;
@@ -80,7 +80,7 @@ sub promoted
 
 sub stop_running { my ($model, $container) = @_; $container->{ran} = ran($model, $container); delete $container->{since}; return; }
 
-# The orders to an agent, which carries them out at once.
+# Carry out the orders to an agent at once.
 sub obey
 {
 	my ($model, $node, $call) = @_;
@@ -127,7 +127,7 @@ sub end_one
 	my ($model) = @_;
 	my @ids = sort keys %{ $model->{containers} };
 	my @guaranteed = grep { $model->{containers}{$_}{guaranteed} } @ids;
-	# others go on in their room
+	# the room of an ended container goes to others
 	my $container = $model->{containers}{ one_of(@guaranteed && chance(0.7) ? @guaranteed : @ids) // '' } or return;
 
 	delete $model->{containers}{ $container->{id} };

@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
-# Any part of the sent events is sent again: in any order, cut into any statements, some of it several times. This
-# happens while the stream is under way and after it, before and after history was sealed or archived. Only the log
-# may show afterwards that anything happened: no row of ledger and containers changes, and no digit of a balance.
-# Where order matters to the feed, no event is refused either.
+# The test sends any part of the sent events again: in any order, split into any statements, some of it several
+# times. It does so during the stream and after it, before and after history was sealed or archived. Afterwards
+# only the log may show a difference: no row of ledger and containers changes, and no digit of a balance. Where
+# order matters to the feed, no event is refused either.
 #
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(15);
 my ($replays, $repeated) = (0, 0);
 
-# Everything that must not move, as text.
+# Everything that must not change, as text.
 my $state = join(' UNION ALL ', map { "SELECT '$_' AS name, t::text AS row FROM yquota.$_ AS t" }
 	qw(project_balance charge container container_change queue_usage node_usage project_usage));
 
@@ -26,7 +26,7 @@ sub state_of
 	return $trial->{session}->run("SELECT name, row FROM ($state) AS s ORDER BY 1, 2");
 }
 
-# Maintenance that may happen in between, which changes no figure either.
+# Do maintenance in between, which changes no figure either.
 sub keep_house
 {
 	my ($trial) = @_;
@@ -36,7 +36,7 @@ sub keep_house
 	return;
 }
 
-# Statements that send a part of the events again.
+# Return statements that send a part of the events again.
 sub replay_statements
 {
 	my @part = grep { History::chance(History::pick(0.1, 0.5, 1)) } @_;
@@ -56,7 +56,7 @@ sub replay_statements
 	return $sql;
 }
 
-# Sends a part of the events again and compares the states before and after.
+# Send a part of the events again, and compare the states before and after.
 sub replay
 {
 	my ($trial, @events) = @_;
@@ -85,7 +85,8 @@ sub changed
 	return join("\n", (map { "- $_" } grep { !$is_after{$_} } sort keys %is_before), map { "+ $_" } grep { !$is_before{$_} } sort keys %is_after);
 }
 
-# Events of archived containers are refused, because the server cannot tell whether they are new.
+# Test that events of archived containers are refused, because the server cannot know whether they
+# are new.
 sub replay_archived
 {
 	my ($trial, @events) = @_;

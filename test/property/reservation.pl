@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 #
-# Random plans, and reservations that come, change and go, are judged by Plan.pm. The reservations of a plan never
-# exceed its capacity, unless the plan has become smaller. An accepted reservation satisfies its definition: every
-# container of a request, in gangs, for the requested time, in order, without gaps, between arrival and deadline. It
-# fits in the amount that the sharing policy left at each instant. A refused call, and a dry run, change nothing, and
-# a deleted reservation gives back exactly its amount.
+# Plan.pm judges random plans, and reservations that are submitted, updated and deleted. The reservations of a plan
+# never exceed its capacity, unless the plan has become smaller. An accepted reservation satisfies its definition:
+# every container of a request, in gangs, for the requested time, in order, without gaps, between arrival and
+# deadline. It fits in the amount that the sharing policy left at each instant. A refused call and a dry run change
+# nothing, and a deleted reservation returns exactly its amount.
 #
-# The test covers all interpreters, both agents from both sides, both policies, both calculators, once and with
-# periods. Hadoop takes the lesser of two resources as a whole, by one of them. Therefore a plan may be overcommitted
-# in one resource. It is never overcommitted in any resource if all resources have the ratio of the plan's. Nor is it
-# without a limit of users and without periods.
+# The test covers all interpreters, both agents in both directions, both policies, both calculators, and single and
+# periodic reservations. Hadoop compares two vectors by only one resource, and takes the lesser vector as a whole.
+# Therefore a plan may be overcommitted in one resource. It is never overcommitted if all requests have the plan's
+# ratio of resources. Nor is it without a limit of users and without periods.
 #
 use strict;
 use warnings;
@@ -30,7 +30,8 @@ my %count = map { $_ => 0 } qw(accepted refused periodic updated deleted shrunk 
 use constant { SECOND => 1000, MINUTE => 60_000, HOUR => 3_600_000, DAY => 86_400_000 };
 # 2026-03-02 00:00 UTC
 use constant BEGIN_MS => 1_772_409_600_000;
-# Memory of requests is a digit of a number: fewer containers of each than this.
+# The memory of a request is a digit of a number in this base, so each request has fewer containers
+# than that.
 use constant BASE => 64;
 
 sub one_of { return $_[ rand @_ ]; }
@@ -61,7 +62,7 @@ sub choose_plan
 		agent => one_of('AlignedPlannerWithGreedy', 'GreedyReservationAgent'),
 		is_early => rand() < 0.5,
 		smoothness => one_of(1, 10),
-		# a part of the reservations
+		# probability that a reservation is periodic
 		periodic => one_of(0, 0, 0.3, 1));
 }
 
@@ -97,7 +98,7 @@ SQL
 	return;
 }
 
-# Up to three requests, which a plan has room for some of the time.
+# Choose up to three requests, for which a plan sometimes has room.
 sub choose_definition
 {
 	my ($plan) = @_;
@@ -115,7 +116,7 @@ sub choose_definition
 		push @requests, {
 			number => $i, memory => $memory, cores => $plan->{is_even} ? $memory : 1 + int rand 4, concurrency => $gang,
 			containers => $gang * (1 + int rand int((BASE - 1) / $gang)),
-			# whole steps or not
+			# durations are whole steps or not
 			duration => one_of(int(rand $longest / MINUTE) * MINUTE || MINUTE, 1 + int rand $longest),
 		};
 	}
@@ -154,7 +155,7 @@ FROM yquota.plan_allocation('root.plan', @{[ time_sql($from) ]}, @{[ time_sql($t
 SQL
 }
 
-# Does plan_allocation() agree with the sums of all reservations, and of each user's?
+# Return where plan_allocation() disagrees with the sums of all reservations, or of each user's.
 sub wrong_sums
 {
 	my ($plan, $now, $said) = @_;
@@ -182,8 +183,8 @@ sub wrong_sums
 	return;
 }
 
-# Where nothing that repeats has been looked at by its plan, it may be overcommitted: before it arrives, or after its
-# last instance.
+# Return instants at which the plan is overcommitted. It may be overcommitted where it has not checked a periodic
+# reservation: before the arrival, or after the last instance.
 sub overcommitted
 {
 	my ($plan, $now) = @_;
@@ -201,7 +202,7 @@ sub overcommitted
 	return;
 }
 
-# A definition is whole if the plan keeps all of it. Without "wraps" a plan loses the part beyond a multiple of the
+# Return whether the plan keeps all of a definition. Without "wraps" it loses the part beyond a multiple of the
 # period.
 sub is_whole
 {
@@ -225,7 +226,7 @@ SQL
 
 my $ids = 0;
 
-# A submission, or an update; returns the fault of its answer.
+# Submit or update a reservation, and return the fault of the result.
 sub change
 {
 	my ($session, $plan, $now, $id, $user) = @_;
@@ -244,8 +245,8 @@ sub change
 		return "a refused submission is stored" if !$is_update && value($session, "SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = '$id'") ne '0';
 		return;
 	}
-	# A plan may promise too much of one resource type where it compares by another (S16).  The follower, which
-	# runs when a reservation is due, takes the newest ones back.
+	# A plan may reserve too much of one resource type if it compares by another (S16). The follower, which
+	# runs when a reservation is due, then ends the newest reservations.
 	my @taken_back = map { $_->[0] } $session->rows("SELECT reservation_id FROM yquota.reservation_definition WHERE ended_by = 'replanned'");
 	delete @{ $plan->{reservations} }{@taken_back};
 	if (grep { $_ eq $id } @taken_back)
@@ -277,7 +278,7 @@ sub end
 	return;
 }
 
-# A reservation that comes and goes leaves the plan as it was.
+# Add and delete a reservation, which must leave the plan as it was.
 sub come_and_go
 {
 	my ($session, $plan, $now) = @_;

@@ -1,12 +1,12 @@
 #!/usr/bin/env perl
 #
-# Reservations pay the charges of an independent model. It works second by second, from the accepted calls, the
-# prices, the factors, the rules and the forgiven time, all of them random. Rows are posted at random, periods closed,
-# prices published ahead, and time forgiven afterwards. Reservations are updated, used by containers, deleted and
-# forgotten; credit is granted, and history archived. At every check the ledger with the accruing amounts is the
-# model's sum for each reservation and container. Balances, reports and bills add up to the same amount, and verify()
-# finds nothing. When history is archived, every report of money says the same before and after. Balances at random
-# instants, with the holds of that time, stay the same, too.
+# Reservations pay the charges of an independent model. It computes second by second from the accepted calls, the
+# prices, the factors, the rules and the forgiven time, all of them random. Charges are posted at random times,
+# periods closed, prices published ahead, and time forgiven afterwards. Reservations are updated, used by containers,
+# deleted and removed. Credit is granted, and history archived. At every check the ledger and the accruing amounts add
+# up to the model's sum for each reservation and container. Balances, reports and bills add up to the same amount, and
+# verify() finds nothing. When history is archived, every report of money is the same before and after. Balances at
+# random instants, with the holds of that time, stay the same, too.
 #
 use strict;
 use warnings;
@@ -25,7 +25,7 @@ my $steps = 30;
 my $number = 0;
 my %count = map { $_ => 0 } qw(accepted updated deleted used granted posted forgiven closed archived compared reports held);
 
-# Amounts are counted in units of 10^-6 credits: hundredths of a multiplier, of a rule and of a factor.
+# Amounts are in units of 10^-6 credits, because multipliers, rules and factors have two decimals each.
 use constant DECIMALS => 6;
 use constant BEGIN_AT => 1_772_409_600 * History::SECOND;    # 2026-03-02
 my @projects = qw(lab laser web);
@@ -35,7 +35,7 @@ sub value { my ($session, $sql) = @_; return $session->run($sql =~ s/\n\z//r) =~
 sub instant { my ($second) = @_; return BEGIN_AT + $second * History::SECOND; }
 sub at { my ($second) = @_; return "('2026-03-02 00:00+00'::timestamptz + interval '$second s')"; }
 
-# The value of a timeline of [second, value] at a second.
+# Return the value in force at a second in a timeline of [second, value].
 sub in_force
 {
 	my ($points, $second) = @_;
@@ -55,7 +55,8 @@ sub is_forgiven
 	return grep { $_->{from} <= $second && $second < $_->{to} && (!defined $_->{project} || $_->{project} eq $project) } @{ $model->{forgiven} };
 }
 
-# The charged amount at a second: the dearer one of gigabytes and cores, which are of one price group, or their sum.
+# Return the charged amount at a second: the dearer of gigabytes and cores, which are in one price group, or their
+# sum.
 sub charged
 {
 	my ($model, $project, $second, $piece) = @_;
@@ -64,7 +65,7 @@ sub charged
 	return $mode eq 'sum' ? $piece->{gigabytes} + $piece->{vcores} : max($piece->{gigabytes}, $piece->{vcores});
 }
 
-# The cost of a reservation until a second, in units.
+# Return the cost of a reservation up to a second, in units.
 sub cost
 {
 	my ($model, $reservation, $until) = @_;
@@ -94,7 +95,7 @@ sub credits
 	return sprintf('%s.%s', $digits =~ s/.{@{[DECIMALS]}}$//r, substr $digits, -DECIMALS()) =~ s/^0+(?=\d)//r;
 }
 
-# Times are whole seconds, so that a second has one price.
+# Times are whole seconds, so each second has one price.
 sub read_pieces
 {
 	my ($session, $id) = @_;
@@ -150,7 +151,8 @@ my %action = (
 		$count{deleted}++;
 		$model->{reservations}{$id}{versions}[-1]{ended} = $model->{now};
 	},
-	# A container in the queue of a reservation, which uses its hold up: to the model a reservation that pays all.
+	# Run a container in the queue of a reservation, whose hold it uses up. For the model it is a reservation that
+	# pays the full price.
 	use => sub {
 		my ($session, $model) = @_;
 		my $id = one_of(grep { /^reservation/ && $model->{reservations}{$_}{versions}[0]{accepted} < $model->{now} - 2 } sort keys %{ $model->{reservations} }) // return;
@@ -264,7 +266,7 @@ my %action = (
 	},
 	roll_up => sub { my ($session) = @_; $session->run($_) foreach Trial::roll_up_statements(); });
 
-# The reports that say the same when all history up to now has been archived.
+# Return the reports that must not change when all history up to now has been archived.
 sub kept_reports
 {
 	my ($model) = @_;

@@ -1,13 +1,13 @@
 #!/usr/bin/env perl
 #
-# Limits of sharing, compared with a model: how many OPPORTUNISTIC containers an application gets,
-# and which limit refuses the rest.
+# Limits of sharing, compared with a model: how many OPPORTUNISTIC containers an application gets, and which limit
+# refuses the rest.
 #
-# Applications of several users in a tree of queues ask for containers of several sizes. Containers end, are promoted
-# and demoted, become smaller, and come from other sources; limits come, change and go. The model keeps the
-# containers, and goes through the requests of an application one by one. It gives as many containers as each limit
-# has room for. Nodes have room for all. Afterwards the view agrees with the model. Then sessions ask at once, in
-# transactions that are rolled back now and then, and no limit that was kept before is exceeded.
+# Applications of several users in a hierarchy of queues request containers of several sizes. Containers end, are
+# promoted and demoted, shrink, and arrive from other sources. Limits are added, changed and removed. The model keeps
+# the containers, and considers the requests of an application one by one. It gives as many containers as each limit
+# has room for. Nodes have room for all. Afterwards the view agrees with the model. Then several sessions allocate at
+# once, in transactions that are sometimes rolled back, and no limit that was kept before is exceeded.
 #
 use strict;
 use warnings;
@@ -39,7 +39,8 @@ sub id { return sprintf 'application_1_%04d', $_[0]; }
 
 sub is_within { my ($queue, $above) = @_; return $queue eq $above || index($queue, "$above.") == 0; }
 
-# The limits of an application, in the order in which they are asked: queues, user, application.
+# Return the limits of an application in the order in which they are checked: queues, user,
+# application.
 sub limits_of
 {
 	my ($model, $application) = @_;
@@ -71,7 +72,8 @@ sub room
 	return min(map { $_ < 0 ? 0 : $_ } @rooms);
 }
 
-# The containers that a call gives for each request, the largest priority first, and the limit that refuses.
+# Return the containers that a call gives for each request, highest priority first, and the limit that
+# refuses.
 sub expected
 {
 	my ($model, $application) = @_;
@@ -107,7 +109,7 @@ sub ask
 
 	foreach my $priority (grep { chance(0.4) } 1 .. 3)
 	{
-		# a priority has a single size
+		# each priority has a single size
 		my $request = $model->{asked}{$application}{$priority} //= { memory => 1024 * $priority };
 
 		$request->{count} = between(1, 4);
@@ -119,7 +121,7 @@ sub ask
 
 	$given{ $_->[1] }++ foreach grep { $_->[0] eq 'allocated' } @answer;
 	my @ids = map { $_->[2] } grep { $_->[0] eq 'allocated' } @answer;
-	# containers of the model have the names of those that were given out, in their order
+	# the model's new containers get the ids that were given, in order
 	my @new = grep { !defined $model->{containers}{$_}{id} } sort { $a <=> $b } keys %{ $model->{containers} };
 	$model->{containers}{$_}{id} = shift(@ids) foreach @new;
 	$total{given} += @new;
@@ -229,7 +231,7 @@ sub check_usage
 	return $found eq $right ? () : "the view has $found, not $right";
 }
 
-# Sessions ask at once: amounts within their limits stay there.
+# Let sessions allocate at once; amounts within their limits must stay within them.
 sub crowd
 {
 	my ($model) = @_;

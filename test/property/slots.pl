@@ -1,13 +1,13 @@
 #!/usr/bin/env perl
 #
-# Slots in the queues of nodes: what the last report of a node leaves is given out once, whatever
-# sessions ask at the same time.
+# Slots in the queues of nodes: the room that a node's last report leaves is given out once, whatever sessions ask at
+# the same time.
 #
 # In each round some nodes report, and sessions then call allocate_opportunistic() at once: for hosts, racks and any
-# node. Their transactions have several calls and every isolation level, and are rolled back now and then. After a
-# round no node has more containers, by the books, than its reports left room for. The slots that yquota has noted are
-# as many as the containers in the books. A call that is rolled back and made again with the same seed gives the same
-# containers. At the end one call gets all that is left.
+# node. Their transactions have several calls and every isolation level, and are sometimes rolled back. After a round
+# no node has more containers in the books than its reports left room for. yquota has recorded as many slots as the
+# books have containers. A call that is rolled back and repeated with the same seed gives the same containers. At the
+# end a single call gets all that is left.
 #
 use strict;
 use warnings;
@@ -30,14 +30,15 @@ sub one_of { return $_[ rand @_ ]; }
 sub chance { return rand() < $_[0]; }
 sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1); }
 
-# Rows of a query, as arrays.
+# Return the rows of a query, as arrays.
 sub rows { return map { [ split /\|/, $_, -1 ] } split /\n/, $session->run($_[0]); }
 
 sub value { my ($sql) = @_; my $value = $session->run($sql); chomp $value; return $value; }
 
 # -- a history ----------------------------------------------------------------------------
 
-# Under QUEUE_LENGTH_THEN_RESOURCES all containers have one size, so that it does not matter which came first.
+# Begin a history. With QUEUE_LENGTH_THEN_RESOURCES all containers have one size, so that their order does not
+# matter.
 sub begin_history
 {
 	my $by_resources = chance(0.25);
@@ -52,10 +53,10 @@ sub begin_history
 	return $history;
 }
 
-# Some of these names share a lock, and their order is not that of their locks.
+# Some of these names share a lock, and their order differs from the order of their locks.
 sub node { my ($number) = @_; return "node$number"; }
 
-# The queues that nodes report from now on.
+# Let nodes report their queues.
 sub report
 {
 	my ($history) = @_;
@@ -68,7 +69,7 @@ sub report
 		my $name = node($number);
 		my $known = $history->{reports}{$name};
 		next if $known && chance(0.4);
-		# a node in the list keeps its capacity
+		# a node that is in the list keeps its capacity
 		my $capacity = $known ? $known->{capacity} : between(0, 8);
 		my $length = between(0, $capacity + 1);
 		my @allocated = (1024 * between(0, 9), between(0, 9));
@@ -80,7 +81,7 @@ sub report
 	return;
 }
 
-# How many containers of a history's size a node may get by its last report.
+# Return how many containers of a history's size a node may get by its last report.
 sub room
 {
 	my ($history, $report) = @_;
@@ -117,7 +118,8 @@ sub call
 	return sprintf "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_%d', %s%s%s)", $application, asks($history), $blacklist, $more // '';
 }
 
-# Any of several calls may run into a deadlock, or fail to be serialized.
+# Return a transaction of several calls, each of which may fail by a deadlock or a serialization
+# failure.
 sub transaction
 {
 	my ($history, $application) = @_;
@@ -179,7 +181,7 @@ sub check_nodes
 	return @wrong;
 }
 
-# Taken back and made again.
+# Roll a call back, and repeat it with the same seed.
 sub check_seed
 {
 	my ($history) = @_;
@@ -190,7 +192,7 @@ sub check_seed
 	return $answers[0] eq $answers[1] ? () : "with the same seed: $answers[0], and then: $answers[1]";
 }
 
-# A new list, and one application that wants more than there is.
+# Make a new list, and let one application request more than there is.
 sub check_rest
 {
 	my ($history) = @_;

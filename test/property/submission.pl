@@ -1,12 +1,13 @@
 #!/usr/bin/env perl
 #
-# Random submissions, ends, moves and changes of limits run against a model. It models the counters, the limit that
-# decides and the credit that is held (semantics/placement 3, and semantics/allocation 3.1 for active users). First
-# they run one after the other, comparing every answer, all states, the active users and the holds. Then they run in
-# several sessions at once, where no limit may be exceeded and the counters must agree with the applications.
+# Random submissions, ends, moves and changes of limits are compared with a model. It models the counters, the limit
+# that decides and the credit that is held (semantics/placement 3, and semantics/allocation 3.1 for active users).
+# First the statements run one after the other, and the test compares every answer, all states, the active users and
+# the holds. Then they run in several sessions at once. There no limit may be exceeded, and the counters must agree
+# with the applications.
 #
-# The cluster is large, so that whatever may run is active: room for application
-# masters is not the matter here.
+# The cluster is large enough that every running application is active, because room for application masters is not
+# tested here.
 #
 use strict;
 use warnings;
@@ -26,11 +27,11 @@ my $credit = 100;
 
 # -- the model -----------------------------------------------------------------
 
-# limit: by "queue max", "queue parallel", "user NAME" and "cluster"; application:
-# id => [user, leaf, runs, number of its submission, makes its user active]
+# limit: by "queue max", "queue parallel", "user NAME" and "cluster"; application: id => [user,
+# leaf, runs, number of its submission, makes its user active]
 my (%limit, %application, $submissions);
 
-# credit that applications hold, and how they have asked for it: by id
+# by id: the credit that an application holds, and how it requested the hold
 my (%held, %asked);
 
 sub above
@@ -63,7 +64,7 @@ sub running_of
 	return live(sub { $_[2] && $_[0] eq $user });
 }
 
-# The limit that keeps one more application from running, or nothing.
+# Return the limit that holds one more application, or nothing.
 sub held_by
 {
 	my ($user, $leaf) = @_;
@@ -76,7 +77,7 @@ sub held_by
 	return undef;
 }
 
-# The limit that refuses one more application.
+# Return the limit that refuses one more application.
 sub refused_by
 {
 	my ($user, $leaf, $counts_for_cluster) = @_;
@@ -97,7 +98,7 @@ sub held_in
 	return [ grep { !$application{$_}[2] && $application{$_}[1] eq $leaf } keys %application ];
 }
 
-# Lists of held applications below a queue, but for queues that are full.
+# Return lists of held applications below a queue, except those of full queues.
 sub gather
 {
 	my ($queue) = @_;
@@ -107,7 +108,7 @@ sub gather
 	return map { gather($_) } grep { /^\Q$queue\E\.[^.]+$/ } @queues;
 }
 
-# Let as many run as there are lists, or all that may.
+# Let as many applications run as there are lists, or all that may run.
 sub promote
 {
 	my ($is_bounded, @lists) = @_;
@@ -142,7 +143,7 @@ my $last_id;
 
 sub pick { return $_[ rand @_ ] }
 
-# How a submission asks to hold so many credits: a vcore costs one in a second.
+# Return the arguments of a submission that holds so many credits; a vcore costs one in a second.
 sub ask_to_hold
 {
 	my ($amount) = @_;
@@ -186,7 +187,7 @@ sub submit
 	return (submission($id, $user, $leaf), $answer);
 }
 
-# The submission of a live application again: an answer for one with a hold, else an error.
+# Repeat the submission of a live application: with a hold it gets an answer, otherwise an error.
 sub submit_again
 {
 	return submit() if !%application;
@@ -217,7 +218,7 @@ sub runs_for
 	return live(sub { $_[2] && $_[0] eq $user && $_[1] eq $leaf });
 }
 
-# It says that it asks for containers, or for no more.
+# Let an application report that it requests containers, or no more.
 sub ask
 {
 	return submit() if !%application;
@@ -238,7 +239,7 @@ sub move
 	my $to = pick(@leaves);
 	my $statement = "SELECT yquota.move_application('$id', '$to')";
 
-	# also where it is
+	# this is also checked for a move within the same queue
 	return ($statement, undef) if defined refused_by($user, $to, 0);
 	return ($statement, $runs ? 'ACTIVE' : 'NON_RUNNABLE') if $from eq $to;
 	$application{$id}[2] = $runs || !defined held_by($user, $to) ? 1 : 0;
@@ -326,7 +327,7 @@ sub play_alone
 	return 1;
 }
 
-# Statements of one session, about whatever applications there may be.
+# Return the statements of one session, about any applications that exist.
 sub statements
 {
 	my ($name) = @_;
@@ -340,8 +341,8 @@ sub statements
 	} 1 .. 40) . "\nSELECT 1;\n";
 }
 
-# Moves may exceed limits of running applications, submissions may not: so nothing is moved
-# when those are looked at.
+# Play in several sessions. Moves may exceed limits of running applications, and submissions may
+# not, so nothing is moved when those limits are checked.
 sub play_together
 {
 	my ($session, @others) = @_;

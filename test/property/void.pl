@@ -1,9 +1,10 @@
 #!/usr/bin/env perl
 #
-# Events about containers are wrong, as a whole or in part, voided, and sent again, wrongly once more or correctly.
-# The voided events, the reversed charges, and the cost in between must be right. In the end the totals are those of
-# the true stream. The clock stands still, goes on, or is set back. Voids come in a transaction with the repeated
-# events, are rolled back, or are repeated. They also collide with each other and with the events of two feeds.
+# Events about containers are wrong, as a whole or in part. They are voided and sent again, correctly or wrongly
+# once more. The voided events, the reversed charges, and the cost in between must be right. In the end the totals
+# are those of the true stream. The clock stands still, moves forward, or is set back. Voids come in a transaction
+# with the repeated events, are rolled back, or are repeated. They also run at the same time as other voids and as
+# the events of two feeds.
 #
 use strict;
 use warnings;
@@ -15,7 +16,7 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(10);
 my %count = (voids => 0, voided => 0, repeated => 0, collisions => 0);
 
-# Whether an event changes anything of a container that has started.
+# Return whether an event changes anything of a container that has started.
 sub says_something
 {
 	my ($event) = @_;
@@ -24,7 +25,7 @@ sub says_something
 	  || grep { defined $event->{$_} } qw(allocation execution_type queue node is_running);
 }
 
-# Instants of all events of a container that count, none if it has not started.
+# Return the instants of all events of a container that count, or none if it has not started.
 sub instants
 {
 	my ($container) = @_;
@@ -36,8 +37,7 @@ sub instants
 	  $container->{START}, $container->{FINISH}, values %{ $container->{update} };
 }
 
-# A choice of containers: the arguments of void_events() and the ids that the
-# model says it is about.
+# Choose containers: the arguments of void_events(), and the ids that the model expects for them.
 sub choose
 {
 	my ($trial) = @_;
@@ -71,7 +71,7 @@ sub choose
 		})->();
 }
 
-# The rows that void_events() should return, in its format.
+# Return the rows that void_events() should return, in its format.
 sub expected_rows
 {
 	my ($trial, @ids) = @_;
@@ -89,8 +89,8 @@ sub expected_rows
 	return join('', map { "$_\n" } @rows);
 }
 
-# Voids the events that the arguments choose, in one of several ways; "again" are events
-# that follow in the same transaction.
+# Void the events that the arguments select, in one of several ways; "again" are events that follow
+# in the same transaction.
 sub void
 {
 	my ($trial, $arguments, $ids, @again) = @_;
@@ -129,7 +129,8 @@ sub is_answer
 	return;
 }
 
-# A life of a container in an order of arrival; of a wrong one perhaps a part.
+# Return the events of a container in an order of arrival, and of a wrong container sometimes only a
+# part.
 sub arrival
 {
 	my ($whole, $start, @others) = @_;
@@ -151,7 +152,7 @@ sub deliver
 	return;
 }
 
-# Changes that may happen at any time.
+# Make changes that may happen at any time.
 sub disturb
 {
 	my ($trial, $goes_on, $outages) = @_;
@@ -165,7 +166,7 @@ sub disturb
 	return;
 }
 
-# Statements of a feed, each a transaction, with events of these lives.
+# Return statements of a feed, each a transaction, with events of these containers.
 sub random_feed
 {
 	my ($lives) = @_;
@@ -187,8 +188,8 @@ sub in_transaction
 	return History::pick("$sql;\n", "BEGIN;\n$sql;\nSELECT pg_sleep(0.002);\nCOMMIT;\n");
 }
 
-# Two feeds and two administrators work at once. The result depends on their order, but no statement may fail and the
-# books must be right. Then everything is voided.
+# Let two feeds and two administrators work at once. The result depends on their order, but no statement may fail and
+# the books must be right. Then everything is voided.
 sub collide
 {
 	my ($trial, $true) = @_;
@@ -197,7 +198,7 @@ sub collide
 		map { History::quoted(History::timestamp($_)) } $history->{from}, $history->{to} + 1);
 	my @sessions = map { $trial->helper($_) } 0 .. 3;
 	my @sql = map {
-		# the feeds contradict each other where either is wrong
+		# the two feeds contradict each other if one of them is wrong
 		my @lives = map { History::chance(0.5) ? $true->{$_} : [ $history->random_container(/(\d+)$/) ] } sort keys %$true;
 
 		random_feed(\@lives);
