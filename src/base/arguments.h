@@ -16,7 +16,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-/* Raise an error when the argument with that name, or an attribute of it, is null. */
+/* Raise an error when the named argument, or the named attribute of a row, is null. */
 extern void yq_require_value(bool isnull, const char *name);
 
 /* Return an argument that must be neither null nor empty. */
@@ -33,7 +33,7 @@ extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name
 						  const char ***strings);
 
 /*
- * Return the array argument, or an empty array if it is null.  The second function
+ * Return the array argument, or an empty array if the argument is null.  yq_texts_of_array()
  * reads the elements of such an array.
  */
 extern Datum yq_texts_argument(FunctionCallInfo fcinfo, int argument);
@@ -53,24 +53,23 @@ extern int	yq_rows_of_array(Datum array, const char *name, HeapTupleHeader **row
 extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls);
 
 /*
- * Raise ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED unless the function of that name has been called as an
+ * Raise ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED unless the named function has been called as an
  * AFTER trigger.
  */
 extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
 
 /*
- * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the function has been called as
- * a support function of the aggregate with that name.  Returns the memory context of
- * the aggregate's state.
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the function has been called as a support
+ * function of the named aggregate.  Returns the memory context of the aggregate's state.
  */
 extern MemoryContext yq_require_aggregate(FunctionCallInfo fcinfo, const char *name);
 
-/* Return the row type that the function returns, looked up once per query. */
+/* Return the row type of the calling function's result.  The type is looked up once per query. */
 extern TupleDesc yq_result_descriptor(FunctionCallInfo fcinfo);
 
 /*
- * A row of values that is filled from left to right, for a result of a function or for parameters of a
- * statement.  The caller zeroes the builder before the first value.
+ * A row of values that the caller fills from left to right: the result of a function or the
+ * parameters of a statement.  The caller zeroes the builder before the first value.
  */
 #define YQ_ROW_BUILDER_MOST_COLUMNS 48
 
@@ -81,7 +80,7 @@ typedef struct YqRowBuilder
 	int			count;
 } YqRowBuilder;
 
-/* Append a value.  If it is null, the value is not read. */
+/* Append a value.  "value" is ignored if "isnull" is set. */
 static inline void
 yq_row_put(YqRowBuilder *row, Datum value, bool isnull)
 {
@@ -90,7 +89,7 @@ yq_row_put(YqRowBuilder *row, Datum value, bool isnull)
 	row->nulls[row->count++] = isnull;
 }
 
-/* Append a string as a text, or null for NULL. */
+/* Append a string as a text, or a null if the string is NULL. */
 static inline void
 yq_row_put_text(YqRowBuilder *row, const char *text)
 {

@@ -13,7 +13,8 @@
 
 /* -- varlena ------------------------------------------------------------------- */
 
-/* Values of variable length, compared and copied byte for byte. */
+
+
 
 void *
 yq_varlena_copy(const void *value)

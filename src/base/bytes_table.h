@@ -15,16 +15,16 @@
 /* -- varlena ------------------------------------------------------------------- */
 
 /*
- * Values of variable length, compared and copied byte for byte.
+ * Values of variable length that are compared and copied byte for byte.
  *
- * Equal values have equal bytes: texts compare as in collation "C".  Values are
- * not compressed and not stored out of line.
+ * Equal values have equal bytes, because texts are compared as in collation "C".  Values are
+ * neither compressed nor stored out of line.
  */
 
-/* Return a copy in the current memory context, or NULL for NULL. */
+/* Return a copy in the current memory context, or NULL if the value is NULL. */
 extern void *yq_varlena_copy(const void *value);
 
-/* Tell whether two values are equal, or both NULL. */
+/* Tell whether two values are equal.  Two NULLs are equal. */
 static inline bool
 yq_varlena_equal(const void *a, const void *b)
 {
@@ -34,7 +34,7 @@ yq_varlena_equal(const void *a, const void *b)
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
-/* Tell whether a text equals a string, or both are NULL. */
+/* Tell whether a text equals a string.  Two NULLs are equal. */
 static inline bool
 yq_varlena_is(const text *value, const char *string)
 {
@@ -52,8 +52,8 @@ extern int	yq_varlena_compare(const text *a, const text *b);
 /* -- bytes table --------------------------------------------------------------- */
 
 /*
- * Every entry begins with a YqBytes.  The key of a look-up may be anywhere in memory; a
- * key that is entered is copied into the table's memory context.
+ * Every entry of a table begins with its key, a YqBytes.  When an entry is added, the table copies
+ * the key into its own memory context.  A search never copies its key.
  */
 
 typedef struct YqBytes
@@ -70,7 +70,10 @@ yq_bytes_of_string(const char *string)
 	return bytes;
 }
 
-/* Return the bytes of a text or of another varlena that is not compressed.  For NULL, data is NULL. */
+/*
+ * Return the bytes of a text or of another varlena that is not compressed.  If the value is NULL,
+ * "data" is NULL.
+ */
 static inline YqBytes
 yq_bytes_of_varlena(const void *value)
 {
@@ -81,27 +84,33 @@ yq_bytes_of_varlena(const void *value)
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);
 
-/* Make a table with room for this number of entries.  The caller fills it at once. */
+/* Make a table with room for this number of entries.  The caller adds them at once. */
 extern HTAB *yq_bytes_table_create_for(const char *name, Size entry_size, int entries,
 									   MemoryContext context);
 
-/* Return the entry of a key, or NULL. */
+/* Return the entry of a key, or NULL if the table does not contain the key. */
 extern void *yq_bytes_table_find(HTAB *table, YqBytes key);
 
-/* Return the entry of a key; a missing entry is added.  *found tells whether it existed. */
+/* Return the entry of a key; if it is missing, add it first. *found tells whether the entry existed before. */
 extern void *yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context,
 								  bool *found);
 
-/* Enter a key without copying it.  The caller keeps the bytes in place as long as the table exists. */
+/*
+ * Add an entry without copying its key.  The caller keeps the bytes of the key in place as long as
+ * the table exists.
+ */
 extern void *yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found);
 
-/* Remove a key, which must exist.  If it was entered as kept, its bytes may be freed afterwards. */
+/*
+ * Remove the entry of a key, which must exist.  If the key was added without copying it, the
+ * caller may then free its bytes.
+ */
 extern void yq_bytes_table_remove(HTAB *table, YqBytes key);
 
 /*
- * Append a segment of a composite key, preceded by its length, so that different
- * segments never make the same key.  "data" may be NULL, which differs from an empty
- * segment.
+ * Append one part of a composite key, preceded by its length.  The length makes sure that
+ * different lists of parts never have the same key.  "data" may be NULL, which differs from an
+ * empty part.
  */
 extern void yq_bytes_append_part(StringInfo key, const void *data, Size length);
 

@@ -34,8 +34,8 @@
 #endif
 
 /*
- * 16: the relations that are changed are passed for rechecks; earlier releases have
- * another function for that
+ * 16: EvalPlanQualInit() gets the relations that the statement changes; earlier releases have
+ * EvalPlanQualInitExt() for them
  */
 #include "executor/executor.h"
 #if PG_VERSION_NUM < 160000
@@ -43,7 +43,7 @@
 	EvalPlanQualInitExt(state, parent, plan, row_marks, param, relations)
 #endif
 
-/* 16: ExecInsertIndexTuples has an argument to insert only summarizing entries */
+/* 16: ExecInsertIndexTuples() has an argument that restricts it to summarizing indexes */
 #if PG_VERSION_NUM < 160000
 #define ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters, summarizing) \
 	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)
@@ -66,13 +66,13 @@
 	index_beginscan(heap, index, snapshot, nkeys, norderbys)
 #endif
 
-/* 16: one check of privileges for all objects; yquota needs it only for functions */
+/* 16: a single function checks privileges on objects of every kind; yquota needs it only for functions */
 #if PG_VERSION_NUM < 160000
 #define object_aclcheck(class_oid, object_oid, role_oid, mode) \
 	pg_proc_aclcheck(object_oid, role_oid, mode)
 #endif
 
-/* 16: one ownership check for all objects; yquota needs it only for databases */
+/* 16: a single function checks the ownership of objects of every kind; yquota needs it only for databases */
 #if PG_VERSION_NUM < 160000
 #define object_ownercheck(class_oid, object_oid, role_oid) \
 	pg_database_ownercheck(object_oid, role_oid)
@@ -83,17 +83,17 @@
 #define PG_MODULE_MAGIC_EXT(...)	PG_MODULE_MAGIC
 #endif
 
-/* 18: functions that do not return are marked before the declaration */
+/* 18: pg_noreturn stands before the declaration of a function */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* 18: pg_class counts all-frozen pages */
+/* 18: pg_class counts the all-frozen pages of a relation */
 #if PG_VERSION_NUM >= 180000
 #define YQ_RELALLFROZEN
 #endif
 
-/* 16: the files of relations have other names */
+/* 16: functions and fields about the files of relations have other names */
 #if PG_VERSION_NUM < 160000
 #define RelFileNumberIsValid(number)	OidIsValid(number)
 #define RelationAssumeNewRelfilelocator RelationAssumeNewRelfilenode
@@ -101,7 +101,7 @@
 #define rd_newRelfilelocatorSubid		rd_newRelfilenodeSubid
 #endif
 
-/* 16: the name of a relation's file in its cache entry, and of the file's number */
+/* 16: the relation cache stores file name and file number in other fields */
 #if PG_VERSION_NUM >= 160000
 #define YQ_FILE_NUMBER(relation)		((relation)->rd_locator.relNumber)
 #define YQ_FILE_OF(relation)			((relation)->rd_locator)
@@ -110,7 +110,7 @@
 #define YQ_FILE_OF(relation)			((relation)->rd_node)
 #endif
 
-/* Hash functions may differ from one major version to the next. */
+/* The results of hash functions may differ between major versions. */
 #define YQ_SERVER_MAJOR					(PG_VERSION_NUM / 10000)
 
 /* 16: varatt.h is no longer part of postgres.h */
@@ -118,7 +118,7 @@
 #include "varatt.h"
 #endif
 
-/* 17: access methods may keep state from one insertion to the next */
+/* 17: an index access method may keep state between insertions */
 #if PG_VERSION_NUM < 170000
 #define index_insert_cleanup(index, info)	((void) 0)
 #endif

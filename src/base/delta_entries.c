@@ -21,12 +21,12 @@
 
 /* -- packed entries ------------------------------------------------------------ */
 
-/* Many entries of a few columns in one value. */
+/* Many entries of a few columns, packed into one value. */
 
-/* Size of a buffer for a number of six limbs. */
+/* Size of a buffer for a packed number of up to six limbs. */
 #define YQ_ENTRY_NUMBER_BYTES (2 + 6 * sizeof(uint64))
 
-/* Largest number of bytes of a coded length, which has 32 bits. */
+/* The largest number of bytes of a packed length, which has 32 bits. */
 #define MAX_LENGTH_BYTES 5
 
 /* -- writing --------------------------------------------------------------- */
@@ -48,7 +48,7 @@ write_length(char *to, uint32 length)
 	return to;
 }
 
-/* Does the column have the same value as in the last entry? */
+/* Does the column have the same value as in the previous entry? */
 static inline bool
 is_same(const YqEntryWriter *writer, int column, YqBytes bytes)
 {
@@ -60,7 +60,7 @@ is_same(const YqEntryWriter *writer, int column, YqBytes bytes)
 		memcmp(writer->packed.data + at, bytes.data, bytes.length) == 0;
 }
 
-/* Append an entry of "count" columns.  The data of a NULL column is NULL. */
+/* Append an entry of "count" columns.  "data" of a NULL column is NULL. */
 static void
 entries_append(YqEntryWriter *writer, const YqBytes *columns, int count)
 {
@@ -101,9 +101,9 @@ yq_entries_end(YqEntryWriter *writer)
 }
 
 /*
- * Write a number of "count" limbs as bytes into the buffer, which has
- * YQ_ENTRY_NUMBER_BYTES bytes.  The limbs are in two's complement, the lowest first.
- * The second function reads the number again.
+ * Write a number of "count" limbs into the buffer, which has YQ_ENTRY_NUMBER_BYTES bytes.  The
+ * number is in two's complement, the lowest limb first. entry_read_number() reads the number
+ * again.
  */
 static YqBytes
 entry_number(uint8 *buffer, const uint64 *limbs, int count)
@@ -136,7 +136,7 @@ entry_number(uint8 *buffer, const uint64 *limbs, int count)
 
 /* -- reading ----------------------------------------------------------------- */
 
-/* Raise ERRCODE_DATA_CORRUPTED, because the bytes or the columns are not as the caller expects. */
+/* Raise ERRCODE_DATA_CORRUPTED: the bytes or the columns are not as the caller expects. */
 static void
 entries_report_corruption(void)
 {
@@ -212,7 +212,7 @@ entry_read_number(YqBytes bytes, uint64 *limbs, int count)
 	}
 }
 
-/* Return a column as a text or resource, palloc'd, or NULL for NULL. */
+/* Return a column as a palloc'd text or resource, or NULL if the column is NULL. */
 static struct varlena *
 entry_varlena(YqBytes bytes)
 {
@@ -228,13 +228,13 @@ entry_varlena(YqBytes bytes)
 
 /* -- delta entries ------------------------------------------------------------- */
 
-/* Columns of rate classes. */
+/* Columns of an entry about a rate class. */
 enum
 {
-	YQ_CLASS_SHAPE,				/* bytes of a resource */
-	YQ_CLASS_FACTORS,			/* names, each followed by a zero byte; may be NULL */
+	YQ_CLASS_SHAPE,				/* the bytes of a resource */
+	YQ_CLASS_FACTORS,			/* names, a zero byte after each; may be NULL */
 	YQ_CLASS_REFERENCE_AT,		/* number: a TimestampTz */
-	YQ_CLASS_WEIGHT,			/* number of two limbs */
+	YQ_CLASS_WEIGHT,			/* a number of two limbs */
 	YQ_CLASS_ACCRUAL_BASE,		/* number: a YqWide */
 	YQ_CLASS_COLUMNS
 };
@@ -323,7 +323,7 @@ yq_weight_to_numeric(int128 weight)
 	if (weight >= PG_INT64_MIN && weight <= PG_INT64_MAX)
 		return int64_to_numeric((int64) weight);
 
-	/* convert the number through the money type */
+	/* convert the number by way of the money type */
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	if (weight < 0)
@@ -398,7 +398,7 @@ enum
 	RESULT_REFERENCE_AT,
 	RESULT_WEIGHT,
 	RESULT_ACCRUAL_BASE,
-	RESULT_QUEUE,				/* columns from here to the node are in the order of entries */
+	RESULT_QUEUE,				/* columns from this one to the node are in the order of an entry */
 	RESULT_OPPORTUNISTIC = RESULT_QUEUE + YQ_USAGE_OPPORTUNISTIC,
 	RESULT_ALLOCATION,
 	RESULT_CONTAINERS,

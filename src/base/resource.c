@@ -28,10 +28,10 @@
 #include "base/compat.h"
 #include "base/resource.h"
 
-/* Largest number of bytes of a coded amount: 64 bits in groups of seven. */
+/* The largest number of bytes of a packed amount: 64 bits in groups of seven. */
 #define MAX_AMOUNT_BYTES 10
 
-/* The code that means that the name itself follows. */
+/* Code of a name that is not well known; the name itself follows the code. */
 #define SPELLED_NAME 0
 
 typedef struct ResourceName
@@ -120,7 +120,7 @@ yq_resource_name_compare(const char *a, int a_length,
 	int			result;
 
 	if (a == b && a_length == b_length)
-		return 0;				/* both names are well known, and are the same */
+		return 0;				/* both names are well known, and are therefore the same pointer */
 
 	result = memcmp(a, b, Min(a_length, b_length));
 	if (result != 0)
@@ -142,7 +142,7 @@ entry_has_name(const ResourceName *known, const char *name, int name_length)
 		(known->name == name || memcmp(known->name, name, name_length) == 0);
 }
 
-/* Return the code of a name, or SPELLED_NAME if it has none. */
+/* Return the code of a name, or SPELLED_NAME if the name is not well known. */
 static uint8
 name_code(const char *name, int name_length)
 {
@@ -219,7 +219,7 @@ decode_amount(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
 		if ((byte & 0x80) == 0)
 		{
 			if (byte == 0 || (i == MAX_AMOUNT_BYTES - 1 && byte > 1))
-				break;			/* zero, longer than necessary, or more than 64 bits */
+				break;			/* the packed amount is zero, longer than necessary, or has more than 64 bits */
 			entry->amount = (int64) ((zigzag >> 1) ^ -(zigzag & 1));
 			return p;
 		}
@@ -335,7 +335,7 @@ yq_resource_make(const YqResourceEntry *entries, int count)
 		insert_entry(sorted, i, &entry);
 	}
 
-	/* check amounts after names, so that a repeated name is refused whatever its amounts are */
+	/* drop zero amounts only here, so that the loop above also refuses the repeated name of a zero amount */
 	for (int i = 0; i < count; i++)
 	{
 		if (sorted[i].amount != 0)
@@ -359,10 +359,10 @@ typedef struct ResourcePair
 	int			b_next;
 } ResourcePair;
 
-/* A name that either vector contains, with both amounts. */
+/* A resource type that at least one of the vectors contains, with both amounts. */
 typedef struct ResourcePairEntry
 {
-	YqResourceEntry entry;		/* with the amount in vector a */
+	YqResourceEntry entry;		/* the name, and the amount in vector a */
 	int64		b_amount;
 } ResourcePairEntry;
 

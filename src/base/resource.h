@@ -19,16 +19,16 @@
 
 #include "fmgr.h"
 
-/* The largest number of entries in a vector; input with more is an error. */
+/* The largest number of entries of a vector; input with more entries is an error. */
 #define YQ_RESOURCE_MAX_ENTRIES 64
 
 /* The largest amount of one resource type in an allocation, so that sums of allocations stay in int64. */
 #define YQ_ALLOCATION_MAX_AMOUNT (INT64CONST(1) << 50)
 
-/* The longest name, in bytes. */
+/* The largest number of bytes of a name. */
 #define YQ_RESOURCE_MAX_NAME_LENGTH 255
 
-/* A detoasted value, whose header may be short.  Other files do not access its content. */
+/* A detoasted value.  It may have a short header.  Only resource.c accesses its content. */
 typedef struct varlena YqResource;
 
 #define DatumGetYqResourceP(d)		((YqResource *) PG_DETOAST_DATUM_PACKED(d))
@@ -38,7 +38,7 @@ typedef struct varlena YqResource;
 /* An entry that has been read from a vector. */
 typedef struct YqResourceEntry
 {
-	const char *name;			/* not terminated; points into the vector or is constant */
+	const char *name;			/* not terminated; points into the vector or to a constant */
 	int			name_length;
 	int64		amount;			/* native units */
 } YqResourceEntry;
@@ -60,42 +60,47 @@ extern int	yq_resource_read(const YqResource *resource,
 extern YqResource *yq_resource_make(const YqResourceEntry *entries, int count);
 
 /*
- * Replace an alias (memory, vCores) by the name that it stands for.  Returns false when
- * the name is not valid. A valid name has 1 to YQ_RESOURCE_MAX_NAME_LENGTH bytes of
- * printable ASCII without white space and []<>,:=.
+ * Replace an alias (memory, vCores) by the name that it stands for.  Returns false when the name
+ * is not valid.  A valid name has 1 to YQ_RESOURCE_MAX_NAME_LENGTH bytes.  They are printable
+ * ASCII, without white space and without the characters []<>,:=.
  */
 extern bool yq_resource_name_normalize(const char **name, int *name_length);
 
-/* Tell whether a name is a constant string, which callers need not copy. */
+/* Tell whether a name points to a constant.  Callers need not copy such a name. */
 extern bool yq_resource_name_is_constant(const char *name);
 
-/* Compare two names bytewise; a prefix comes first. */
+/* Compare two names bytewise.  A name sorts before the longer names that begin with it. */
 extern int	yq_resource_name_compare(const char *a, int a_length,
 									 const char *b, int b_length);
 
-/* Compare canonical values for equality.  The second function computes a 32-bit hash of a value. */
+/*
+ * Tell whether two canonical values are equal. yq_resource_hash() computes a 32-bit hash of a
+ * canonical value.
+ */
 extern bool yq_resource_equal(const YqResource *a, const YqResource *b);
 extern uint32 yq_resource_hash(const YqResource *resource);
 extern uint64 yq_resource_hash_extended(const YqResource *resource, uint64 seed);
 
 /*
- * Compare two vectors for sorting, by the amounts of the first name in which they
- * differ.  The order extends yq_resource_fits_in(): a vector that fits in another
- * vector is not sorted after it.
+ * Compare two vectors for sorting, by their amounts of the first name whose amounts differ.  If
+ * "a" fits in "b" according to yq_resource_fits_in(), "a" is never sorted after "b".
  */
 extern int	yq_resource_compare(const YqResource *a, const YqResource *b);
 
 /* Tell whether every amount of "a" is at most that of "b". */
 extern bool yq_resource_fits_in(const YqResource *a, const YqResource *b);
 
-/* Return the amount of a name, which must not be an alias; 0 when the vector does not contain the name. */
+/*
+ * Return the amount of a name, which must not be an alias.  The amount is 0 when the vector does
+ * not contain the name.
+ */
 extern int64 yq_resource_amount(const YqResource *resource,
 								const char *name, int name_length);
 
 /*
- * Find the largest amount/total over the names with a positive amount, as a fraction;
- * it is 0/1 when there are no such names. *total is 0 when the share is infinite,
- * because the total of a name with a positive amount is zero or negative.
+ * Compute amount/total for each name with a positive amount, and return the largest share as a
+ * fraction.  The share is 0/1 when no amount is positive. *total is 0 when the share is infinite:
+ * an amount is positive, and its total is zero or negative.
  */
 extern void yq_resource_dominant_share(const YqResource *resource,
 									   const YqResource *total_resource,
@@ -110,15 +115,14 @@ extern YqResource *yq_resource_subtract(const YqResource *a, const YqResource *b
 extern YqResource *yq_resource_multiply(const YqResource *a, int64 factor);
 
 /*
- * Divide a vector by the greatest common divisor of its amounts, and return the
- * divisor, which is 0 for the empty vector.  A negative amount is
- * ERRCODE_INVALID_PARAMETER_VALUE.
+ * Divide a vector by the greatest common divisor of its amounts, and return this divisor.  The
+ * divisor of the empty vector is 0.  A negative amount is ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_resource_reduce(const YqResource *resource, YqResource **shape);
 
 /*
- * A sum of vectors in a memory context of the caller.  The sum has 128 bits, so only
- * the final result has to fit; the errors are those of yq_resource_add().
+ * A sum of vectors in a memory context of the caller.  Amounts of the sum have 128 bits, so only
+ * the final result has to fit in int64.  Errors are those of yq_resource_add().
  */
 typedef struct YqResourceSum YqResourceSum;
 extern YqResourceSum *yq_resource_sum_create(MemoryContext context);
@@ -129,13 +133,16 @@ extern void yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, 
 /* Tell whether every amount of the sum is zero. */
 extern bool yq_resource_sum_is_zero(const YqResourceSum *sum);
 
-/* Tell whether two sums have the same types and amounts.  Types with a zero amount also count. */
+/*
+ * Tell whether two sums have the same resource types and amounts.  A type that only one sum
+ * contains makes a difference, even if its amount is zero.
+ */
 extern bool yq_resource_sum_equal(const YqResourceSum *a, const YqResourceSum *b);
 
 /* Return the sum, palloc'd. */
 extern YqResource *yq_resource_sum_vector(const YqResourceSum *sum);
 
-/* Return the text form, palloc'd: [memory-mb=4096,vcores=2]. */
+/* Return the text form, palloc'd, such as [memory-mb=4096,vcores=2]. */
 extern char *yq_resource_to_cstring(const YqResource *resource);
 
 #endif							/* YQ_RESOURCE_H */

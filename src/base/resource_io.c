@@ -45,23 +45,23 @@
 #define BINARY_VERSION 1
 
 /*
- * Limit on digits after the decimal point, without trailing zeros.  A number with more
- * digits is treated as not whole, without further checks.
+ * The largest number of digits after the decimal point, without trailing zeros.  A number with
+ * more digits is rejected as not whole, without further checks.
  */
 #define MAX_DECIMALS 24
 
-/* The state while a value is read from text or JSON. */
+/* The state of reading a value from text or JSON. */
 typedef struct ResourceParser
 {
 	const char *input;			/* the whole text; NULL for type jsonb */
 	Jsonb	   *json;			/* the whole document; NULL for text that is not JSON */
 	const char *p;				/* next character of the text */
-	Node	   *escontext;		/* target of soft errors, or NULL */
+	Node	   *escontext;		/* receives soft errors, or NULL */
 	int			count;
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 } ResourceParser;
 
-/* A segment of the input, not terminated. */
+/* A part of the input, not terminated. */
 typedef struct Token
 {
 	const char *start;
@@ -101,7 +101,7 @@ static const Suffix suffixes[] = {
 	{"Ei", INT64CONST(1) << 60, 1},
 };
 
-/* Report errors.  All functions return false, so that the caller can return a soft error. */
+/* Report errors.  All these functions return false, because errors may be soft. */
 
 static const char *
 whole_input(ResourceParser *parser)
@@ -123,7 +123,7 @@ syntax_error(ResourceParser *parser, const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/* Return the position of a character in the text for a message, counted in characters from 1. */
+/* Return a position in the input for a message.  Characters are counted from 1. */
 static int
 position(ResourceParser *parser, const char *place)
 {
@@ -203,7 +203,7 @@ count_digits(const char *p, const char *end)
 	return p - start;
 }
 
-/* Append decimal digits to a number.  Returns false when it no longer fits. */
+/* Append decimal digits to a number.  Returns false when the number no longer fits. */
 static bool
 append_digits(int128 *number, const char *digits, int count)
 {
@@ -216,7 +216,10 @@ append_digits(int128 *number, const char *digits, int count)
 	return true;
 }
 
-/* Find the factor of a suffix after the amount of "name".  Returns false if the suffix is unknown. */
+/*
+ * Find the factor of the suffix of an amount.  "name" is the resource type of the amount.  Returns
+ * false if the suffix is unknown.
+ */
 static bool
 apply_suffix(Token name, Token suffix, Quantity *quantity)
 {
@@ -242,8 +245,8 @@ apply_suffix(Token name, Token suffix, Quantity *quantity)
 }
 
 /*
- * Compute number * numerator / (10^decimals * denominator), exactly.  The divisor stays below 2^127: at
- * most 10^24 * 1000 * 2^20.
+ * Compute number * numerator / (10^decimals * denominator), exactly.  The divisor is at most 10^24
+ * * 1000 * 2^20, which is below 2^127.
  */
 static bool
 evaluate_quantity(ResourceParser *parser, Token name, Token amount,
@@ -258,7 +261,10 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	for (int i = 0; i < quantity->decimals; i++)
 		denominator *= 10;
 
-	/* cancel common factors first: then the result is whole, or leaves a remainder */
+	/*
+	 * cancel common factors first; the number is then a multiple of the denominator exactly if the
+	 * result is whole
+	 */
 	x = numerator;
 	y = denominator;
 	do
@@ -284,7 +290,7 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	return true;
 }
 
-/* Read the whole token as an amount in native units of "name". */
+/* Read the whole token as an amount of "name" in the native unit of "name". */
 static bool
 parse_amount(ResourceParser *parser, Token name, Token amount, int64 *result)
 {
@@ -470,7 +476,7 @@ parse_text(ResourceParser *parser)
 	return true;
 }
 
-/* Return the text of a number or string.  Any other type is an error. */
+/* Return the text of a JSON number or string.  Any other JSON type is an error. */
 static bool
 json_amount(ResourceParser *parser, Token name, const JsonbValue *value, Token *amount)
 {
@@ -599,7 +605,7 @@ binary_error(const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/* Read and check an entry.  "previous" is NULL for the first entry. */
+/* Read and check an entry.  "previous" is the entry before it, or NULL for the first entry. */
 static void
 receive_entry(StringInfo message, const YqResourceEntry *previous,
 			  YqResourceEntry *entry)

@@ -211,7 +211,7 @@ yq_sql_has_room_for(PG_FUNCTION_ARGS)
  * ------------------------------------------------------------------------
  */
 
-/* The parameters of yquota.resource(memory_mb, vcores, ...), in their order. */
+/* The parameters of yquota.resource(memory_mb, vcores, ...), in order. */
 static const char *const parameter_names[] = {
 	"memory-mb", "vcores", "yarn.io/gpu", "yarn.io/fpga", "cpu-milli", "gpu-milli",
 };

@@ -26,14 +26,14 @@
 
 typedef struct SumEntry
 {
-	const char *name;			/* owned by the state, or constant */
+	const char *name;			/* in the memory of the state, or constant */
 	int			name_length;
 	int128		amount;			/* may be zero */
 } SumEntry;
 
 struct YqResourceSum
 {
-	MemoryContext context;		/* the entries and names are allocated in it */
+	MemoryContext context;		/* contains the entries and names */
 	int64		rows;			/* number of vectors in the sum */
 	int			count;
 	int			capacity;
@@ -72,8 +72,8 @@ insert_sum_entry(YqResourceSum *sum, int at, const char *name, int name_length)
 }
 
 /*
- * Add an amount of "name", and return the position after it.  Callers add names in
- * order, and begin each search where the previous call ended.
+ * Add an amount of "name", and return the position after its entry.  Callers add names in order,
+ * and start each search where the previous call ended.
  */
 static int
 add_amount(YqResourceSum *sum, int from, const char *name, int name_length,
@@ -130,7 +130,7 @@ yq_sql_resource_sum_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sum);
 }
 
-/* Subtract a row that has left the window frame. */
+/* Subtract the vector of a row that has left the window frame. */
 PG_FUNCTION_INFO_V1(yq_sql_resource_sum_remove);
 Datum
 yq_sql_resource_sum_remove(PG_FUNCTION_ARGS)
@@ -252,8 +252,8 @@ yq_resource_sum_equal(const YqResourceSum *a, const YqResourceSum *b)
 }
 
 /*
- * Make the vector of a sum.  If an amount does not fit, the function raises an error
- * or, with "saturates", uses the nearest amount that fits.
+ * Make the vector of a sum.  If an amount does not fit, the function uses the nearest amount that
+ * fits if "saturates" is set.  Otherwise it raises an error.
  */
 static YqResource *
 make_vector(const YqResourceSum *sum, bool saturates)
@@ -305,7 +305,7 @@ yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_sum_vector(sum));
 }
 
-/* demand(resource, bigint): multiply each amount by the number */
+/* demand(resource, bigint): multiply each amount by the number of containers */
 PG_FUNCTION_INFO_V1(yq_sql_demand_accum);
 Datum
 yq_sql_demand_accum(PG_FUNCTION_ARGS)

@@ -51,12 +51,12 @@ static const struct config_enum_entry outage_policy_options[] = {
 
 /* -- values without a unit ----------------------------------------------------- */
 
-/* Set after the library was loaded, so that sessions do not repeat warnings about the configuration file. */
+/* true once the library is loaded; sessions then do not repeat warnings about the configuration file */
 static bool is_loaded = false;
 
 /*
- * Warn the user, or write to the server's log, that a value seems to lack its unit.
- * Other processes also read the configuration file, but do not warn.
+ * Warn that a value seems to lack its unit.  The warning goes to the user or to the server's log.
+ * Only one process warns about a value of the configuration file, although every process reads it.
  */
 static void
 warn_of_missing_unit(const char *name, int value, int least, const char *unit, const char *example)
@@ -90,7 +90,7 @@ WARN_BELOW(utilization_max_age, 1000, "ms", "1min")
 
 /* -- definition ------------------------------------------------------------------ */
 
-/* Define a duration in milliseconds that only the server's configuration can set. */
+/* Define a duration in milliseconds that can only be set in the server's configuration. */
 static void
 define_duration(const char *name, const char *description, int *variable,
 				int minimum_ms, GucIntCheckHook check)
@@ -125,7 +125,7 @@ yq_settings_define(void)
 					"Time between two QUOTA_COMPUTE events of the worker.",
 					&yq_compute_interval, 10, check_compute_interval);
 
-	/* Only the launcher reads this parameter, and the launcher needs preloading. */
+	/* Only the launcher reads this parameter, and there is a launcher only if the library is preloaded. */
 	if (process_shared_preload_libraries_in_progress)
 		DefineCustomStringVariable("yquota.databases",
 								   "Databases that a worker is started for, separated by commas.",

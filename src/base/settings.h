@@ -21,7 +21,7 @@ typedef enum YqOnBadEvent
 {
 	YQ_ON_BAD_EVENT_ERROR,
 	YQ_ON_BAD_EVENT_SET_ASIDE,
-	YQ_ON_BAD_EVENT_SET_ASIDE_QUIETLY	/* sets bad events aside without a warning */
+	YQ_ON_BAD_EVENT_SET_ASIDE_QUIETLY	/* set bad events aside without a warning */
 } YqOnBadEvent;
 
 typedef enum YqOutagePolicy
@@ -45,7 +45,7 @@ extern int	yq_price_interval;
 extern int	yq_price_lead;
 extern int	yq_utilization_max_age;
 
-/* Define all settings; called once, when the library is loaded. */
+/* Define all settings.  Called once, when the library is loaded. */
 extern void yq_settings_define(void);
 
 #endif							/* YQ_SETTINGS_H */

@@ -177,8 +177,8 @@ divide_wide_by_small(YqWide *number, uint32 divisor)
 }
 
 /*
- * Divide in the same way if the numerator needs more than 128 bits, by long division
- * bit by bit.  The denominator stays below 2^127.
+ * Divide likewise a numerator of more than 128 bits, by long division bit by bit.  The divisor is
+ * denominator * 10^zeros; "denominator" is below 2^127.
  */
 static YqPrice
 divide_wide_half_even(const YqWide *numerator, YqPrice denominator, int zeros)
@@ -243,8 +243,8 @@ yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_pr
 	else
 	{
 		/*
-		 * The multiplier and the base price have at most 18 decimals each, the calendar factor has 6.  The
-		 * denominator without "zeros" is at most 2^60 * 2^63.
+		 * The multiplier and the base price have at most 18 decimals each, and the calendar factor has at
+		 * most 6.  Without the factor 10^zeros, the denominator is at most 2^60 * 2^63.
 		 */
 		if (decimals > 2 * YQ_PRICE_DECIMALS + YQ_CALENDAR_DECIMALS)
 			yq_amount_out_of_range();
@@ -258,7 +258,7 @@ yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_pr
 	return divide_wide_half_even(&numerator, denominator, zeros);
 }
 
-/* Compute a * b; the result has a high and a low half. */
+/* Compute the product a * b as a high and a low half. */
 static void
 multiply_prices(YqPrice a, YqPrice b, YqPrice *high, YqPrice *low)
 {
@@ -307,7 +307,7 @@ compare_numeric(Numeric a, Numeric b)
 											 NumericGetDatum(b)));
 }
 
-/* Return 10^exponent as a numeric exactly.  The exponent may be negative. */
+/* Return 10^exponent as an exact numeric.  The exponent may be negative. */
 static Numeric
 numeric_power_of_ten(int exponent)
 {
@@ -333,7 +333,7 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 	Numeric		twice;
 	int			order;
 
-	/* |rest| < |denominator|, so compare twice the rest with the denominator */
+	/* |rest| < |denominator|, so compare twice |rest| with |denominator| */
 	twice = DatumGetNumeric(DirectFunctionCall1(numeric_abs,
 												NumericGetDatum(call_numeric(numeric_mul, rest, two))));
 	order = compare_numeric(twice,
@@ -348,12 +348,12 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 /* -- wide numeric -------------------------------------------------------------- */
 
 /*
- * Conversion of amounts and prices from and to numerics, as the server stores them.
+ * Convert amounts and prices from and to numerics.
  *
- * The functions read and write the stored form of numerics, because its base-10000
- * digits match the 68 decimals of an amount.  The server does not document the format
- * (numeric.c), but pg_upgrade preserves it.  No other file of yquota depends on it.
- * Loading the library fails on a server with another format.
+ * The functions read and write the stored form of numerics, because its base-10000 digits match
+ * the 68 decimals of an amount.  The server does not document the format (see numeric.c), but
+ * pg_upgrade preserves it.  No other file of yquota depends on the format.  On a server with
+ * another format, the library cannot be loaded.
  */
 
 #define NUMERIC_BASE 10000
@@ -363,9 +363,9 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 #define MAX_DIGITS 32
 
 /*
- * The header has one word (short) or two words.  The digits follow, the highest first.
- * A header of one word can store up to 63 decimals and a weight of 7 bits.  The
- * weight suffices for every amount.
+ * The header has one word (short) or two words.  The digits follow, the highest first.  A short
+ * header can store up to 63 decimals and a weight of 7 bits.  Such a weight suffices for every
+ * amount.
  */
 #define SHORT_HEADER 0x8000
 #define SHORT_MAX_DECIMALS 63
@@ -385,9 +385,8 @@ typedef struct StoredDigits
 } StoredDigits;
 
 /*
- * Compute a = a / divisor for non-negative a.  Returns the remainder.  The function
- * divides halves of limbs, because processors divide these much faster than whole
- * limbs.
+ * Compute a = a / divisor for a non-negative "a", and return the remainder.  The function divides
+ * half a limb at a time, because processors divide 64 bits much faster than 128 bits.
  */
 static uint32
 divide_small(YqWide *a, uint32 divisor)
@@ -410,9 +409,10 @@ divide_small(YqWide *a, uint32 divisor)
 }
 
 /*
- * Divide a non-negative integer by 10^16 if that leaves no remainder: first by 2^16,
- * then by 5^16.  The second division begins with the lowest limb: each limb of the
- * quotient is a product with the inverse modulo 2^64.
+ * Divide a non-negative integer by 10^16.  Returns false, and leaves the integer unchanged, if
+ * there is a remainder.  The function divides by 2^16 and then by 5^16.  The division by 5^16
+ * begins with the lowest limb.  Each limb of the quotient is a product with the inverse of 5^16
+ * modulo 2^64.
  */
 static bool
 try_divide_exactly(YqWide *a)
@@ -438,8 +438,8 @@ try_divide_exactly(YqWide *a)
 }
 
 /*
- * Convert a non-negative integer to base-10000 digits, least significant first.
- * Returns their number.  Most amounts have fewer decimals than the format allows.
+ * Convert a non-negative integer to base-10000 digits, the lowest first, and return their number.
+ * Most amounts have fewer decimals than the format allows.
  */
 static int
 wide_to_digits(YqWide a, int16 *digits)
@@ -460,7 +460,7 @@ wide_to_digits(YqWide a, int16 *digits)
 	return count;
 }
 
-/* Return the number of decimals of a fraction whose last nonzero digit is "digits[lowest]". */
+/* Return the number of decimals of a fraction.  Its last nonzero digit is "digits[lowest]". */
 static int
 fraction_decimals(const int16 *digits, int lowest)
 {
@@ -537,9 +537,8 @@ stored_digits(Numeric value)
 }
 
 /*
- * Read a numeric as an integer that counts 10^-decimals; "decimals" is a multiple of
- * four.  Returns false when the numeric has more decimals, is not finite, or does not
- * fit.
+ * Read a numeric as an integer number of units of 10^-decimals.  "decimals" is a multiple of four.
+ * Returns false when the numeric has more decimals, is not finite, or does not fit.
  */
 static bool
 numeric_to_wide(YqWide *result, Numeric value, int decimals)
@@ -554,7 +553,7 @@ numeric_to_wide(YqWide *result, Numeric value, int decimals)
 	stored = stored_digits(value);
 	exponent = stored.weight + decimals / 4 + 1;
 
-	/* "exponent" counts base-10000 digits; each stands for four decimals */
+	/* "exponent" counts base-10000 digits, each of which stands for four decimals */
 	if (stored.count > 0 && stored.count > exponent)
 		fits = false;
 	for (int place = 0; fits && stored.count > 0 && place < exponent;)
@@ -604,7 +603,7 @@ yq_decimal_from_numeric(Numeric value)
 		int			digit = stored.digits[i];
 		int			scale = NUMERIC_BASE;
 
-		/* the last digit is not zero, so at most three zeros have to be dropped */
+		/* the last base-10000 digit is not zero, so at most three decimal zeros have to be dropped */
 		for (; i == stored.count - 1 && decimals > 0 && digit % 10 == 0; decimals--)
 		{
 			digit /= 10;
@@ -630,7 +629,7 @@ numeric_of_text(const char *text)
 											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
-/* Tell whether the server and this file read the text as the same value and write the same bytes. */
+/* Tell whether the server and this file agree on the value of the text and on its stored bytes. */
 static bool
 is_understood(const char *text)
 {
@@ -647,7 +646,7 @@ is_understood(const char *text)
 		numeric_to_wide(&again, ours, YQ_AMOUNT_DECIMALS) && yq_wide_compare(&again, &amount) == 0;
 }
 
-/* Tell whether a numeric is read as this number of units of 10^-68, with its sign. */
+/* Tell whether the number of units of 10^-68 in the text is the given number.  Its sign is that of the text. */
 static bool
 is_read_as(const char *text, uint64 low, uint64 high)
 {
@@ -672,7 +671,7 @@ yq_wide_numeric_check(void)
 
 	for (int i = 0; i < (int) lengthof(amounts); i++)
 		is_known = is_known && is_understood(amounts[i]);
-	/* the headers of these values have two words, because a short header cannot store that many decimals */
+	/* the headers of these values have two words, because a short header cannot store so many decimals */
 	is_known = is_known &&
 		is_read_as("0.00000000000000000000000000000000000000000000000000000000000000000007000000000000", 7, 0) &&
 		is_read_as("-0.00000000000000000000000000000000000000000000000000000000000000000007000000000000", 7, 0) &&

@@ -14,27 +14,29 @@
 /* -- wide ---------------------------------------------------------------------- */
 
 /*
- * A YqWide is a signed 384-bit integer.  As an amount of money it counts units of 10^-68 credits.  An exact
- * amount has at most 66 decimals (docs/design.md 1.2, 3).  A price has 18, a second 6, each of the six
- * dimensions of price factors 6, and the factor of a wait 6.  The next multiple of 4, the decimals in a digit
- * of a numeric, is 68.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
+ * A YqWide is a signed 384-bit integer.  An amount of money is a number of units of 10^-68 credits.
  *
- * A million containers of 1 TB over ten years at a price of a million credits come to about 10^27 credits.
- * This is 2^316 units, which fits.  A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a
- * wrong sum.
+ * An exact amount has at most 66 decimals (docs/design.md 1.2, 3).  The price contributes 18 and the
+ * seconds 6 of them.  Each of the six dimensions of price factors contributes 6, and the factor of a
+ * wait contributes 6.  A digit of a numeric stands for four decimals, and 68 is the next multiple of
+ * four.  A price is an unsigned 128-bit integer that counts units of 10^-18 credits.
  *
- * Nothing here rounds except yq_price_form and yq_divide_half_even.
+ * A million containers of 1 TB cost about 10^27 credits over ten years at a price of a million
+ * credits.  This is 2^316 units, which fits.  A value that does not fit raises
+ * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE; the result is never wrong.
+ *
+ * Only yq_price_form and yq_divide_half_even round.
  */
 
 #define YQ_WIDE_LIMBS 6
 
-/* Decimals of a price and of an amount. */
+/* Number of decimals of a price and of an amount. */
 #define YQ_PRICE_DECIMALS 18
 #define YQ_AMOUNT_DECIMALS 68
 
 /*
- * A price in units of 10^-18 credits per native unit and second.  It is the server's
- * type uint128, whose alignment palloc provides.
+ * A price in units of 10^-18 credits per native unit and second.  The type is the server's
+ * uint128. palloc aligns memory for this type.
  */
 typedef uint128 YqPrice;
 
@@ -62,8 +64,8 @@ yq_wide_is_zero(const YqWide *a)
 }
 
 /*
- * Sums of amounts that fit cannot leave 384 bits within the lifetime of a
- * server, so additions are not checked.
+ * A sum of amounts that fit cannot leave 384 bits within the lifetime of a server.  Additions are
+ * therefore not checked.
  */
 static inline void
 yq_wide_add(YqWide *sum, const YqWide *a)
@@ -135,9 +137,9 @@ yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
 }
 
 /*
- * Compute sum += a * b, where "a" is not negative and the sum stays below 2^383.  Most
- * amounts fill at most half of their limbs, and computing a balance of many classes
- * spends most of its time here.
+ * Compute sum += a * b, where "a" is not negative and the sum stays below 2^383.  Computing a
+ * balance of many classes spends most of its time here.  The loop is short for most amounts, which
+ * fill at most half of their limbs.
  */
 static inline void
 yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
@@ -165,19 +167,19 @@ yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
 /* Compare signed numbers: the result is negative, zero or positive. */
 extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 
-/* Compute a *= b.  A product that does not fit is an error. */
+/* Compute a *= b.  Raises an error if the product does not fit. */
 extern void yq_wide_multiply(YqWide *a, YqPrice b);
 
-/* Compute a *= b.  Returns false, and leaves "a" unchanged, when the product has more than 383 bits. */
+/* Compute a *= b.  If the product has more than 383 bits, returns false and leaves "a" unchanged. */
 extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 
-/* Compute a *= 10^exponent likewise, for any exponent from 0 on. */
+/* Compute a *= 10^exponent likewise.  The exponent is at least 0. */
 extern bool yq_wide_try_scale(YqWide *a, int exponent);
 
 /* Tell whether an amount fits. */
 extern bool yq_wide_is_in_range(const YqWide *a);
 
-/* Return 10^exponent, for 0 <= exponent <= 38, the largest power of ten that fits a YqPrice. */
+/* Return 10^exponent, for 0 <= exponent <= 38. 10^38 is the largest power of ten that fits in a YqPrice. */
 #define YQ_LARGEST_POWER_OF_TEN 38
 extern YqPrice yq_power_of_ten(int exponent);
 
@@ -187,22 +189,22 @@ extern YqPrice yq_power_of_ten(int exponent);
  */
 extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_price, int64 unit);
 
-/* Compare a * b with c * d, of any size: the result is negative, zero or positive. */
+/* Compare a * b with c * d; the products may have any size.  The result is negative, zero or positive. */
 extern int	yq_price_compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d);
 
 /*
- * Compute numerator / denominator, rounded only once, half to even, to "decimals"
- * decimals.  A zero denominator is ERRCODE_DIVISION_BY_ZERO.
+ * Compute numerator / denominator with the given number of decimals.  The quotient is rounded only
+ * once, half to even.  A zero denominator is ERRCODE_DIVISION_BY_ZERO.
  */
 extern Numeric yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals);
 
-/* Raise the error for an amount that does not fit. */
+/* Raise the error for an amount out of range. */
 pg_noreturn extern void yq_amount_out_of_range(void);
 
 /* -- wide numeric -------------------------------------------------------------- */
 
 /*
- * Conversion of amounts and prices from and to numerics.
+ * Convert amounts and prices from and to numerics.
  *
  * A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
  */
@@ -215,8 +217,8 @@ extern void yq_wide_from_numeric(YqWide *result, Numeric value);
 extern YqDecimal yq_decimal_from_numeric(Numeric value);
 
 /*
- * Check that the server stores known values as this file expects.  Another format is
- * ERRCODE_FEATURE_NOT_SUPPORTED.
+ * Check that the server stores some known values in the format that this file expects.  Another
+ * format raises ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 extern void yq_wide_numeric_check(void);
 
