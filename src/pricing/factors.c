@@ -21,9 +21,9 @@
 /*
  * The price multiplier of one resource type (semantics/charging 1).
  *
- * Multiplication by the total comes first, so that only the division at the end rounds:
+ * The formula multiplies by the total first, so that only the division at the end rounds:
  *
- * 	  (total + max(used - tipping point * total, 0) * increment factor) / total
+ * (total + max(used - tipping point * total, 0) * increment factor) / total
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_multiplier);
@@ -52,10 +52,11 @@ product(Numeric a, Numeric b)
 }
 
 /*
- * Compute the multiplier.  "used" and "total" are in the same unit, "tipping_point" is a fraction, and
- * "max_multiplier" is the cap, or NULL for none.  The result is palloc'd.
+ * Compute the multiplier.  "used" and "total" are in the same unit, and "tipping_point" is a
+ * fraction.  "max_multiplier" is the cap, or NULL for no cap.  The result is palloc'd.
  *
- * Raises ERRCODE_INVALID_PARAMETER_VALUE when a value is NaN or infinite or "total" is not positive.
+ * Raises ERRCODE_INVALID_PARAMETER_VALUE when a value is NaN or infinite, or when "total" is not
+ * positive.
  */
 static Numeric
 multiplier_compute(Numeric used, Numeric total, Numeric tipping_point,
@@ -89,7 +90,7 @@ multiplier_compute(Numeric used, Numeric total, Numeric tipping_point,
 	}
 	multiplier = yq_divide_half_even(numerator, total, YQ_PRICE_DECIMALS);
 
-	/* Round the cap, which may have been given with more decimals than a price has. */
+	/* Round the cap, because it may have more decimals than a price. */
 	if (max_multiplier != NULL && is_greater(multiplier, max_multiplier))
 		multiplier = yq_divide_half_even(max_multiplier, one, YQ_PRICE_DECIMALS);
 	return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale,
@@ -97,8 +98,8 @@ multiplier_compute(Numeric used, Numeric total, Numeric tipping_point,
 }
 
 /*
- * multiplier(used, total, tipping_point, increment_factor, max_multiplier) is NULL when any argument except
- * the last is NULL.
+ * multiplier(used, total, tipping_point, increment_factor, max_multiplier) is NULL when an
+ * argument other than the last one is NULL.
  */
 Datum
 yq_sql_multiplier(PG_FUNCTION_ARGS)
@@ -117,10 +118,10 @@ yq_sql_multiplier(PG_FUNCTION_ARGS)
 
 /* -- factors ------------------------------------------------------------------- */
 
-/* A factor that changes nothing, in units of 10^-6. */
+/* The factor 1, in units of 10^-6.  It leaves a price unchanged. */
 #define FACTOR_ONE UINT64CONST(1000000)
 
-/* Tell whether a queue is "ancestor" or lies below it. */
+/* Tell whether a queue is "ancestor" or a descendant of "ancestor". */
 static bool
 queue_is_within(const char *queue, const char *ancestor)
 {
@@ -171,7 +172,7 @@ yq_factors_exist(void)
 {
 	const YqTimeline *timeline = yq_timeline_cached();
 
-	/* points of projects come last */
+	/* the points of projects come after those of YQ_ALL_PROJECTS */
 	return timeline->factor_count > 0 || timeline->outage_count > 0 ||
 		(timeline->mode_count > 0 &&
 		 strcmp(timeline->mode_points[timeline->mode_count - 1].project, YQ_ALL_PROJECTS) != 0);
@@ -252,7 +253,7 @@ yq_factor_names(const YqPayer *payer)
 	{
 		const char *name = most_specific_name(timeline, dimension, wanted[dimension]);
 
-		/* the outages and the charging mode of a project come with its name */
+		/* the name of a project also selects its outages and its charging mode */
 		if (name == NULL && dimension == YQ_FACTOR_PROJECT &&
 			(project_has_outages(timeline, payer->project) || yq_timeline_has_mode(payer->project)))
 			name = payer->project;
@@ -273,7 +274,7 @@ compare_most_specific_first(const void *a, const void *b)
 		(int) strlen((*(const YqFactor *const *) a)->name);
 }
 
-/* Add a chain with room for that many factors. */
+/* Add a chain with room for the given number of factors. */
 static YqFactorChain *
 add_chain(YqFactorSet *set, int room)
 {
@@ -290,7 +291,10 @@ add_chain(YqFactorSet *set, int room)
 	return chain;
 }
 
-/* Resolve the factor of a wait: at every instant it is the factor of the rule in force when the wait began. */
+/*
+ * Make the chain of a wait.  It has one factor with one value: that of the rule in force when the
+ * wait began.
+ */
 static void
 resolve_wait(YqFactorSet *set, const char *name)
 {

@@ -14,8 +14,8 @@
 #include "utils/numeric.h"
 
 /*
- * A wait of a container.  An OPPORTUNISTIC container waits while it does not run.  It then pays a part of
- * its price, in units of 10^-6; the part is 0 for a container that runs.
+ * The state of waiting.  An OPPORTUNISTIC container waits while it does not run, and then pays a
+ * part of its price.  "factor" is this part in units of 10^-6.  It is 0 for a container that runs.
  */
 typedef struct YqWait
 {
@@ -29,23 +29,26 @@ yq_wait_equal(YqWait a, YqWait b)
 	return a.waits == b.waits && a.factor == b.factor;
 }
 
-/* Convert a wait between a table and memory: the numeric is its factor, NULL for no wait. */
+/*
+ * Convert a wait from and to the numeric in a table.  The numeric is the factor of the wait; it is
+ * NULL if the container does not wait.
+ */
 extern YqWait yq_wait_from_numeric(Datum factor, bool isnull);
 extern Datum yq_wait_to_numeric(YqWait wait, bool *isnull);
 
-/* The payer of a container, which decides about factors and outages. */
+/* The payer of a container.  Factors and outages apply by these values. */
 typedef struct YqPayer
 {
 	const char *project;
-	const char *application_id; /* NULL when not known, as the next fields */
+	const char *application_id; /* NULL when not known; so are the next fields */
 	const char *username;
 	const char *queue;
-	const char *label;			/* label of the node */
+	const char *label;			/* label of the container's node */
 	const char *execution_type; /* label of yquota.execution_type */
 	YqWait		wait;
 } YqPayer;
 
-/* The factors of one dimension, most specific first. */
+/* The factors of one dimension, the most specific one first. */
 typedef struct YqFactorChain
 {
 	int			count;
@@ -56,39 +59,43 @@ typedef struct YqFactorSet
 {
 	int			chain_count;
 	YqFactorChain chains[YQ_FACTOR_KINDS];
-	int			outage_count;	/* outages limited to the class's project */
+	int			outage_count;	/* outages that are limited to the class's project */
 	const YqOutage **outages;
-	const char *project_of_mode;	/* the class's project when it has a charging mode of its own, or NULL */
+	const char *project_of_mode;	/* the class's project if it has its own charging mode, otherwise NULL */
 } YqFactorSet;
 
 /*
- * Look the names up in the timeline.  The set is palloc'd in the current context and points into the
- * timeline.  It is valid until the timeline is filled again.
+ * Find the named factors and outages in the timeline.  The set is palloc'd in the current context
+ * and points into the timeline.  It is valid until the timeline is filled again.
  */
 extern YqFactorSet *yq_factor_set_resolve(const YqTimeline *timeline,
 										  ArrayType *names);
 
 /*
- * Return the value of a chain at an instant, in units of 10^-6.  *in_force is the factor that it comes
- * from, NULL when none is in force; "in_force" may be NULL.
+ * Return the value of a chain at an instant, in units of 10^-6.  *in_force is set to the factor
+ * that has this value, or to NULL when no factor is in force.  "in_force" may be NULL.
  */
 extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at,
 									const YqFactor **in_force);
 
-/* Tell whether factors or outages of the set begin, end or change between two instants. */
+/* Tell whether a factor or an outage of the set begins, ends or changes between two instants. */
 extern bool yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, TimestampTz to);
 
-/* Tell whether an outage that is limited to the project covers an instant. */
+/* Tell whether an outage of the set covers an instant.  Outages of all projects are not in the set. */
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 
 /*
- * Return the names of the factors, outages and charging modes that apply: an array of dimension, name,
- * dimension, name ..., palloc'd.  Returns NULL when none applies.  Each dimension contributes the most
- * specific name that has a factor.  For a container that waits the first dimension is "waiting".
+ * Return the names of the factors, outages and charging modes that apply to the payer.  The result
+ * is a palloc'd array of dimension, name, dimension, name, and so on.  It is NULL when none
+ * applies.  For each dimension, the array contains the most specific name that has a factor.  If
+ * the container waits, the first dimension is "waiting".
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
 
-/* Tell whether any such name could apply to a container that does not wait, as of the last refresh. */
+/*
+ * Tell whether yq_factor_names() may return a name for a container that does not wait, as of the
+ * last refresh.
+ */
 extern bool yq_factors_exist(void);
 
 #endif							/* YQ_FACTORS_H */

@@ -36,7 +36,7 @@
 PG_FUNCTION_INFO_V1(yq_sql_label_stretches);
 PG_FUNCTION_INFO_V1(yq_sql_next_label_change);
 
-/* The number of nodes that are remembered before all are forgotten. */
+/* The largest number of nodes in the cache.  When it is reached, the next refresh drops all of them. */
 #define MAX_NODES 100000
 
 typedef struct LabelPoint
@@ -60,8 +60,9 @@ static bool is_watched = false;
 /* -- the cache ------------------------------------------------------------- */
 
 /*
- * Forget the nodes if the table has changed.  A parallel plan reads by a snapshot that may be older than the
- * invalidations that have come, so nothing that it reads is kept.
+ * Empty the cache if the table has changed.  A parallel plan may use a snapshot that is older than
+ * the invalidations that the backend has received.  The cache therefore keeps nothing that a
+ * parallel plan reads.
  */
 static void
 refresh(void)
@@ -97,7 +98,7 @@ add_point(NodeEntry *node, TupleTableSlot *slot, Relation relation)
 	point->label = TextDatumGetCString(slot_getattr(slot, yq_column(relation, "label"), &isnull));
 }
 
-/* Read the points of a node into the current memory context.  The primary key is (node, effective_at). */
+/* Read all points of a node into the current memory context.  The primary key is (node, effective_at). */
 static void
 read_points(NodeEntry *node, const text *name)
 {
@@ -135,7 +136,7 @@ find_node(const text *name)
 	entry = yq_bytes_table_find(nodes, yq_bytes_of_varlena(name));
 	if (entry != NULL)
 		return entry;
-	/* read first, because an entry must not be left without its points */
+	/* read the points first, so that an error leaves no entry without points */
 	old_context = MemoryContextSwitchTo(label_context);
 	read_points(&read, name);
 	MemoryContextSwitchTo(old_context);

@@ -18,15 +18,18 @@
 extern bool yq_node_labels_matter(void);
 
 /*
- * Return the label of a node that counts for prices from an instant on, in the current memory context.  The result
- * is NULL for a node that is NULL, not known or without a label, and while no label has a factor.  Before the
- * first factor no label changes a price, and the label in force at that factor is the result.
+ * Return the label by which a node's containers are priced from an instant on, in the current
+ * memory context.
+ *
+ * The result is NULL if the node is NULL or unknown, if the node has no label, or if no label has
+ * a factor.  No label changes a price before the first factor of a label begins.  At an earlier
+ * instant, the function returns the label that is in force when this factor begins.
  */
 extern char *yq_node_label_at(const text *node, TimestampTz at);
 
 /*
- * Return the first instant after another one at which prices by label may change for a node, because its label
- * does; DT_NOEND for none.
+ * Return the first instant after "after" at which the prices of a node's containers may change
+ * because the node's label changes.  Returns DT_NOEND if there is no such instant.
  */
 extern TimestampTz yq_node_label_next_change(const text *node, TimestampTz after);
 

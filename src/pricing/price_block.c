@@ -16,8 +16,8 @@
 #define LEVELS 2
 
 /*
- * Timelines with more resource types are added interval by interval, because the number of pairs grows with
- * the square.
+ * With more resource types than these, no blocks are made and each interval is read, because the
+ * number of pairs grows with the square.
  */
 #define MAX_RESOURCES 8
 
@@ -26,13 +26,13 @@ typedef enum BlockState
 	BLOCK_UNKNOWN,
 	BLOCK_ASKED_FOR,
 	BLOCK_MADE,
-	BLOCK_USELESS				/* a sum does not fit */
+	BLOCK_USELESS				/* a sum of the block is out of range */
 } BlockState;
 
-/* The intervals in which the ratio left / right of two resources is lowest and highest. */
+/* The intervals in which the price ratio left / right of two resources is lowest and highest. */
 typedef struct Extremes
 {
-	int			lowest;			/* -1 when both are free throughout */
+	int			lowest;			/* -1 when both resources are free in all intervals */
 	int			highest;
 } Extremes;
 
@@ -40,7 +40,7 @@ typedef struct Level
 {
 	int			count;			/* number of blocks for which there is room */
 	uint8	   *states;			/* BlockState */
-	YqPrice    *sums;			/* count x resources: price x microseconds */
+	YqPrice    *sums;			/* count x resource_count: price x microseconds */
 	YqPrice    *highest_prices; /* count x resources */
 	Extremes   *extremes;		/* count x pairs */
 } Level;
@@ -58,7 +58,7 @@ intervals_of(int level)
 	return level == 0 ? YQ_INTERVALS_PER_BLOCK : YQ_INTERVALS_PER_BLOCK * YQ_INTERVALS_PER_BLOCK;
 }
 
-/* Return the number of the pair of two resources; left is the lower number. */
+/* Return the number of the pair of two resources; "left" is less than "right". */
 static int
 pair_number(int left, int right)
 {
@@ -67,7 +67,7 @@ pair_number(int left, int right)
 
 /* -- keeping them -------------------------------------------------------- */
 
-/* Make room for all blocks of the timeline; the state of new blocks is unknown. */
+/* Make room for all blocks of the timeline.  New blocks are in state BLOCK_UNKNOWN. */
 static void
 make_room_for_blocks(Level *level, int count)
 {
@@ -140,7 +140,7 @@ prices_of(const YqTimeline *timeline, int interval)
 	return &timeline->prices[(Size) interval * timeline->resource_count];
 }
 
-/* Widen the extremes of a pair by an interval. */
+/* Extend the range between the lowest and the highest ratio of a pair by an interval. */
 static void
 widen(const YqTimeline *timeline, Extremes *extremes, int left, int right, int interval)
 {
@@ -162,7 +162,7 @@ widen(const YqTimeline *timeline, Extremes *extremes, int left, int right, int i
 		extremes->highest = interval;
 }
 
-/* Add a sum to that of a block; false when it does not fit. */
+/* Add a sum to the sum of a resource in a block.  Returns false when the result is out of range. */
 static bool
 add_to_block(Level *level, int block, int resource, YqPrice sum, YqPrice highest_price)
 {
@@ -197,7 +197,7 @@ add_interval(const YqTimeline *timeline, int block, int interval)
 
 static bool prepare_block(const YqTimeline *timeline, int level_number, int block);
 
-/* Add a block of 64 intervals to one of 64 such blocks. */
+/* Add a block of 64 intervals to a block of 64 x 64 intervals. */
 static bool
 add_block_parts(const YqTimeline *timeline, int block, int part)
 {
@@ -246,7 +246,7 @@ make_block(const YqTimeline *timeline, int level_number, int block)
 	return true;
 }
 
-/* Tell whether a block can be used.  The second request for a block makes it. */
+/* Tell whether a block can be used.  The first request for a block only marks it; the second one makes it. */
 static bool
 prepare_block(const YqTimeline *timeline, int level_number, int block)
 {
@@ -262,8 +262,8 @@ prepare_block(const YqTimeline *timeline, int level_number, int block)
 /* -- asking -------------------------------------------------------------- */
 
 /*
- * Return the part that is the dearer one of two throughout a block, or the first one where they cost the
- * same.  Returns -1 when that changes within the block, or a product does not fit.
+ * Return "first" if this part costs at least as much as "second" throughout a block.  Return
+ * "second" if it costs more than "first" throughout the block.  Otherwise return -1.
  */
 static int
 dearer_part(const YqTimeline *timeline, const Extremes *all, int first, int second,
@@ -287,7 +287,10 @@ dearer_part(const YqTimeline *timeline, const Extremes *all, int first, int seco
 	return -1;
 }
 
-/* Return the part that is the dearest throughout a block that is made, or -1. */
+/*
+ * Return the part with the highest cost throughout a block in state BLOCK_MADE. Returns -1 if no
+ * part is the dearest throughout, or if a product is out of range.
+ */
 static int
 dearest_part(const YqTimeline *timeline, const Level *level, int block,
 			 int part_count, const int *resources, const uint64 *amounts)

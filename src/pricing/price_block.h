@@ -25,16 +25,17 @@
 typedef struct YqBlockCost
 {
 	int			intervals;		/* the number of intervals of the block */
-	int			dearest;		/* number of the part that is paid for in all of them; ties go to the
-								 * first one */
-	YqPrice		price_time;		/* its sum of price x microseconds */
+	int			dearest;		/* number of the part that costs most in all intervals; the first one of equal parts */
+	YqPrice		price_time;		/* sum of price x microseconds of this part */
 } YqBlockCost;
 
 /*
- * Find the cost of the largest block that begins with interval "first" and ends before interval "end"
- * starts.  A single part must be the dearest throughout.  "resources" are the timeline's numbers of the
- * allocation's resource types; "amounts" are positive.  Returns false when there is no such block, or when
- * it is not worth making: the caller then looks at the next interval by itself.
+ * Find the cost of the largest block that begins with interval "first" and ends no later than
+ * interval "end" begins.
+ *
+ * A single part must be the dearest throughout the block.  "resources" are the timeline's numbers
+ * of the allocation's resource types, and "amounts" are positive.  Returns false when there is no
+ * such block, or when it is not worth making.  The caller then handles interval "first" by itself.
  */
 extern bool yq_price_block_cost(const YqTimeline *timeline, int first, int end,
 								int part_count, const int *resources,

@@ -44,7 +44,7 @@ PG_FUNCTION_INFO_V1(yq_sql_weight);
 
 /* -- amounts and rates ----------------------------------------------------- */
 
-/* Return the class of arguments 0 (allocation) and 1 (factors, may be NULL). */
+/* Return the rate class of the allocation in argument 0 and the factors in argument 1, which may be NULL. */
 static YqRateClass *
 class_of_arguments(FunctionCallInfo fcinfo, uint64 *weight)
 {
@@ -67,7 +67,7 @@ finite_instant(FunctionCallInfo fcinfo, int argument)
 	return instant;
 }
 
-/* accrued(allocation, factors, from_at, to_at) is not strict, because factors may be NULL. */
+/* accrued(allocation, factors, from_at, to_at) is not strict, because "factors" may be NULL. */
 Datum
 yq_sql_accrued(PG_FUNCTION_ARGS)
 {
@@ -82,7 +82,7 @@ yq_sql_accrued(PG_FUNCTION_ARGS)
 	rate_class = class_of_arguments(fcinfo, &weight);
 	from_at = finite_instant(fcinfo, 2);
 	to_at = finite_instant(fcinfo, 3);
-	/* nothing accrues before the start */
+	/* nothing accrues before from_at */
 	yq_rate_class_cost(rate_class, weight, from_at, Max(from_at, to_at), &amount, NULL);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&amount));
 }
@@ -201,7 +201,7 @@ yq_sql_reserved_factor(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(yq_wait_to_numeric(part, &isnull));
 }
 
-/* Make every backend read prices again; a statement trigger of pricing_change. */
+/* Trigger of pricing_change, for each statement: make every backend read the prices again. */
 Datum
 yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
 {
@@ -216,12 +216,12 @@ yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
 /* -- a bill, interval by interval ------------------------------------------ */
 
 /*
- * The terms of the sums of rate_class.c, as rows.  Each row is an interval with the prices of all resources
- * of an allocation, its factor and its cost.  Points of the timeline that change none of these do not begin
- * a row.
+ * Return the terms of a cost of rate_class.c as rows.  Each row is an interval with the prices of
+ * all resources of an allocation, its factor and its cost.  A row ends only where one of these
+ * values changes, although the timeline may have more points.
  */
 
-/* Result columns of price_intervals() */
+/* Columns of the result of price_intervals(). */
 enum
 {
 	COLUMN_SINCE,
@@ -262,7 +262,7 @@ push_key(JsonbParseState **state, const char *name)
 	pushJsonbValue(state, WJB_KEY, &key);
 }
 
-/* Push a decimal number: an integer, and the number of its digits that are decimals. */
+/* Push a decimal number onto a JSON value.  The number is an integer and the number of its decimals. */
 static void
 push_decimal(JsonbParseState **state, YqPrice digits, int decimals)
 {
@@ -276,7 +276,7 @@ push_decimal(JsonbParseState **state, YqPrice digits, int decimals)
 	pushJsonbValue(state, WJB_VALUE, &number);
 }
 
-/* Make an object of resource types and prices. */
+/* Make a JSON object of resource types and their prices. */
 static Datum
 prices_to_jsonb(const YqPricesInForce *in_force)
 {
@@ -291,7 +291,7 @@ prices_to_jsonb(const YqPricesInForce *in_force)
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
-/* Make an object of the charged resource types and their parts of the rate. */
+/* Make a JSON object of the charged resource types and their parts of the rate. */
 static Datum
 rates_to_jsonb(YqRateClass *rate_class, uint64 weight, TimestampTz at, const YqPricesInForce *in_force)
 {
@@ -313,7 +313,10 @@ rates_to_jsonb(YqRateClass *rate_class, uint64 weight, TimestampTz at, const YqP
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
-/* Make an object of dimensions; the value of each is an object with the name and the value of its factor. */
+/*
+ * Make a JSON object with a key for each dimension.  Its value is an object with the name and the
+ * value of the factor.
+ */
 static Datum
 factors_to_jsonb(const YqPricesInForce *in_force)
 {
@@ -366,7 +369,7 @@ put_interval(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/* Put rows for the time between two instants, or a single row for the instant when they are equal. */
+/* Append rows for the time between two instants.  If the instants are equal, append a single row. */
 static void
 put_intervals(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 			  TimestampTz from_at, TimestampTz to_at)
@@ -403,7 +406,7 @@ put_intervals(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 	MemoryContextDelete(row_context);
 }
 
-/* price_intervals(allocation, factors, from_at, to_at) is not strict, because factors may be NULL. */
+/* price_intervals(allocation, factors, from_at, to_at) is not strict, because "factors" may be NULL. */
 Datum
 yq_sql_price_intervals(PG_FUNCTION_ARGS)
 {
@@ -450,8 +453,9 @@ yq_sql_unpin_prices(PG_FUNCTION_ARGS)
 /* -- other terms ----------------------------------------------------------- */
 
 /*
- * A query is answered as if prices had been different.  Prices are read from tables, or from rows that
- * replace them while a single query runs.  Nothing is written, and no other session sees the rows or waits.
+ * Run a query under assumed prices.  Each kind of price is read from its table, or from the rows
+ * in an argument, which replace the table while a single query runs.  Nothing is written.  Other
+ * sessions do not see the rows, and do not wait.
  */
 
 /* Arguments of cost_under_terms() */
@@ -474,7 +478,7 @@ rows_argument(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? NULL : PG_GETARG_ARRAYTYPE_P(argument);
 }
 
-/* Run the query with the parameters from, to and project. */
+/* Run the query with the parameters $1 = from, $2 = to and $3 = project. */
 static void
 run_query(FunctionCallInfo fcinfo, const char *query)
 {
@@ -511,8 +515,8 @@ put_rows(ReturnSetInfo *result)
 
 /*
  * cost_under_terms(query, base_prices, multipliers, calendar_factors, factors, from, to, project,
- * charging_mode) returns the rows of a query with two columns, project and amount.  It is not strict: terms
- * that are NULL are read from the tables.
+ * charging_mode) returns the rows of a query with the columns project and amount.  The function is
+ * not strict: if an argument is NULL, these terms are read from their table.
  */
 Datum
 yq_sql_cost_under_terms(PG_FUNCTION_ARGS)

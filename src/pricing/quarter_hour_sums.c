@@ -32,8 +32,8 @@
 #include "utils/typcache.h"
 
 /*
- * The length of a quarter-hour.  quarter_hour() in sql/store/040_clock.sql counts from the same origin: the
- * epoch of the server, which is a midnight of UTC.
+ * The length of a quarter-hour.  Quarter-hours are counted from the epoch of the server, which is
+ * a midnight of UTC, as by quarter_hour() in sql/store/040_clock.sql.
  */
 #define QUARTER_HOUR (15 * USECS_PER_MINUTE)
 
@@ -41,26 +41,26 @@ typedef struct QuarterHour
 {
 	TimestampTz starts_at;
 	YqWide		amount;
-	int64		rows;			/* number of counting rows that begin in it */
+	int64		rows;			/* number of rows with "counts" that begin in the quarter-hour */
 } QuarterHour;
 
 typedef struct QuarterHours
 {
 	int64		count;
 	int64		capacity;
-	int64		last;			/* the first of the entries that were used last */
+	int64		last;			/* index of the first entry of the previous call */
 	QuarterHour *entries;		/* ascending */
 } QuarterHours;
 
-/* A row in the arguments of the aggregate. */
+/* The arguments of one call of the aggregate, which describe a ledger row. */
 typedef struct Row
 {
 	TimestampTz from;
 	TimestampTz to;
-	TimestampTz part_from;		/* no part before it is wanted */
-	int			sign;			/* -1 when it takes another row back; 0 when it is free */
+	TimestampTz part_from;		/* only parts from this instant on are added */
+	int			sign;			/* -1 for a row that reverses another row; 0 for a free row */
 	YqWide		amount;
-	bool		as_booked;		/* its parts add up to the amount */
+	bool		as_booked;		/* the parts of the row add up to its amount */
 	bool		counts;
 } Row;
 
@@ -89,7 +89,10 @@ quarter_hour(TimestampTz at)
 	return at - (past < 0 ? past + QUARTER_HOUR : past);
 }
 
-/* Return the first of the sums of "count" consecutive quarter-hours; missing ones are added with zero. */
+/*
+ * Return the first of "count" consecutive quarter-hours.  Quarter-hours that are not in the list
+ * yet are inserted with the amount zero.
+ */
 static QuarterHour *
 find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, MemoryContext context)
 {
@@ -116,7 +119,7 @@ find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, Memo
 	memmove(&hours->entries[first + count], &hours->entries[first + known],
 			(hours->count - first - known) * sizeof(QuarterHour));
 	hours->count += count - known;
-	/* go backwards, because each known sum moves to the same or a later element */
+	/* go backwards, because each existing entry moves to the same place or to a later one */
 	for (int64 place = count - 1; place >= known; place--)
 	{
 		TimestampTz place_at = starts_at + place * QUARTER_HOUR;
@@ -130,7 +133,7 @@ find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, Memo
 	return &hours->entries[first];
 }
 
-/* Compute the cost of a part of a row. */
+/* Compute the cost of a part of a ledger row. */
 static YqWide
 cost_of_part(const Row *row, YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to)
 {
@@ -175,7 +178,7 @@ add_parts(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 w
 	}
 }
 
-/* Read a row from the arguments; false when a required argument is NULL. */
+/* Read a ledger row from the arguments.  Returns false when a required argument is NULL. */
 static bool
 row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 {
@@ -199,8 +202,8 @@ row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 }
 
 /*
- * add_quarter_hours(state, allocation, factors, from, to, part_from, amount, sign, as_booked, counts): the
- * factors may be NULL.  A row with another NULL adds nothing.
+ * add_quarter_hours(state, allocation, factors, from, to, part_from, amount, sign, as_booked,
+ * counts) accepts NULL only as "factors".  It ignores a row in which another argument is NULL.
  */
 Datum
 yq_sql_add_quarter_hours(PG_FUNCTION_ARGS)
@@ -254,7 +257,7 @@ yq_sql_finish_quarter_hours(PG_FUNCTION_ARGS)
 	hours = (QuarterHours *) PG_GETARG_POINTER(0);
 	type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));
 	columns = lookup_rowtype_tupdesc(type, -1);
-	/* build the array here, because construct_array() would hold all elements in memory twice */
+	/* build the array here; construct_array() would need memory for all elements twice */
 	initStringInfo(&sums);
 	enlargeStringInfo(&sums, ARR_OVERHEAD_NONULLS(1));
 	sums.len = ARR_OVERHEAD_NONULLS(1);

@@ -22,26 +22,26 @@
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
-/* A remembered sum is carried on over this many intervals at most. */
+/* A remembered sum is extended over at most this many intervals. */
 #define MAX_INTERVALS_TO_CARRY 64
 
-/* When there are more allocations, all are dropped. */
+/* The largest number of allocations in the cache.  The next refresh drops all allocations of a larger cache. */
 #define MAX_ALLOCATIONS 100000
 
 /* Decimals of price * time: 18 of the price, 6 of the second. */
 #define PLAIN_DECIMALS (YQ_PRICE_DECIMALS + 6)
 
-/* The cost of one unit of the shape from an instant on. */
+/* The cost of one unit of the shape since an instant, remembered between calls. */
 typedef struct UnitCost
 {
 	TimestampTz from;
-	int			interval;		/* -1 when nothing is remembered */
-	YqWide		sum;			/* up to the start of that interval */
-	bool		has_amounts;	/* the next three fields are of that interval */
-	YqWide		before;			/* the sum as an amount */
-	YqWide		microsecond;	/* amount that each microsecond of the interval adds */
+	int			interval;		/* the cost is known up to the start of this interval; -1 if nothing is remembered */
+	YqWide		sum;			/* cost from "from" to the start of the interval */
+	bool		has_amounts;	/* the next three fields are set for the interval */
+	YqWide		before;			/* the sum, converted to an amount */
+	YqWide		microsecond;	/* the amount that accrues in each microsecond of the interval */
 	YqWide		rate;
-	TimestampTz at;				/* instant of "accrued"; DT_NOBEGIN for none */
+	TimestampTz at;				/* instant of "accrued"; DT_NOBEGIN if "accrued" is not set */
 	YqWide		accrued;
 } UnitCost;
 
@@ -49,10 +49,10 @@ struct YqRateClass
 {
 	const YqResource *shape;
 	ArrayType  *factor_names;	/* NULL for none */
-	const char **names;			/* names of its resources */
+	const char **names;			/* names of the resource types */
 	MemoryContext factor_context;
 
-	/* state of the timeline from which the fields below were computed */
+	/* state of the timeline from which the following fields were computed */
 	uint64		generation;
 	uint64		fills;
 	YqShapeCost cost;
@@ -75,10 +75,10 @@ typedef struct ClassEntry
 static const YqTimeline *timeline = NULL;
 static MemoryContext class_context = NULL;
 static HTAB *allocations = NULL;
-static AllocationEntry *last_found = NULL;	/* callers ask for it again and again */
+static AllocationEntry *last_found = NULL;	/* callers often ask for the same allocation again */
 static HTAB *classes = NULL;
-static uint64 class_generation = 0; /* grows when all classes are forgotten */
-static StringInfoData key_buffer;	/* buffer of the key that was looked up last */
+static uint64 class_generation = 0; /* incremented when all classes are dropped */
+static StringInfoData key_buffer;	/* bytes of the key that was made last */
 
 /* -- the table of classes ------------------------------------------------ */
 
@@ -100,7 +100,7 @@ forget_classes(void)
 	initStringInfo(&key_buffer);
 	MemoryContextSwitchTo(old_context);
 
-	/* set last, because an error on the way leaves it null */
+	/* set these last: if an error occurs above, they remain NULL */
 	allocations = yq_bytes_table_create("yquota allocations", sizeof(AllocationEntry),
 										class_context);
 	classes = yq_bytes_table_create("yquota rate classes", sizeof(ClassEntry),
@@ -119,8 +119,9 @@ yq_rate_class_refresh(void)
 }
 
 /*
- * Make the key of a vector and a list of factors: their bytes, one after the other.  Both are canonical, so
- * equal keys mean equal values.  The key is valid until the next key is made.
+ * Make the key of a vector and a list of factors: the bytes of the vector, followed by the bytes
+ * of the list.  Both are canonical, so equal keys mean equal values.  The key is valid until the
+ * next key is made.
  */
 static YqBytes
 make_key(const YqResource *resource, ArrayType *factors)
@@ -180,7 +181,7 @@ find_class_of_shape(const YqResource *shape, ArrayType *factors)
 	return rate_class;
 }
 
-/* Enter an allocation met for the first time; NULL when a type is unknown. */
+/* Add an allocation to the cache.  Returns NULL when the allocation contains an unknown resource type. */
 static AllocationEntry *
 enter_allocation(const YqResource *allocation, ArrayType *factors, char **unknown)
 {
@@ -209,7 +210,7 @@ enter_allocation(const YqResource *allocation, ArrayType *factors, char **unknow
 	return entry;
 }
 
-/* Tell whether all resource types of a known class still exist. */
+/* Tell whether all resource types of a cached class still exist. */
 static bool
 types_exist(const YqRateClass *rate_class, char **unknown)
 {
@@ -273,7 +274,7 @@ yq_rate_class_shape(const YqRateClass *rate_class)
 
 /* -- following the timeline ----------------------------------------------- */
 
-/* Number the resources of the shape as the timeline does now. */
+/* Set the numbers that the resource types of the shape have in the timeline now. */
 static void
 map_resources(YqRateClass *rate_class)
 {
@@ -289,7 +290,7 @@ map_resources(YqRateClass *rate_class)
 	}
 }
 
-/* Drop sums over intervals that have changed since the last call. */
+/* Forget the sum over intervals that have changed since the last call. */
 static void
 drop_what_changed(YqRateClass *rate_class)
 {
@@ -323,7 +324,7 @@ synchronize_class(YqRateClass *rate_class)
 		drop_what_changed(rate_class);
 }
 
-/* Return the decimals that an amount has and the class's sums do not. */
+/* Return the number of decimals that an amount has more than the sums of the class. */
 static int
 missing_decimals(const YqRateClass *rate_class)
 {
@@ -334,7 +335,7 @@ missing_decimals(const YqRateClass *rate_class)
 	return YQ_AMOUNT_DECIMALS - decimals;
 }
 
-/* Turn a sum for one unit of the shape into an amount; false when it does not fit. */
+/* Convert a sum for one unit of the shape to an amount.  Returns false when the amount is out of range. */
 static bool
 make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
 {
@@ -344,7 +345,10 @@ make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
 		yq_wide_is_in_range(sum);
 }
 
-/* Add up the sums of all resources, and find the name of the largest one; "dominant" may be NULL. */
+/*
+ * Add up the sums of all resources.  *dominant is set to the name of the resource with the largest
+ * sum; "dominant" may be NULL.
+ */
 static void
 add_parts(const YqRateClass *rate_class, const YqWide *sums, YqWide *amount, const char **dominant)
 {
@@ -404,7 +408,7 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 		yq_amount_out_of_range();
 }
 
-/* Compute the sum of each resource for a time at the prices in force at an instant. */
+/* Compute the sum of each resource for a number of microseconds at the prices in force at an instant. */
 static void
 sums_at(YqRateClass *rate_class, TimestampTz at, uint64 microseconds, YqWide *sums)
 {
@@ -468,7 +472,7 @@ set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInFo
 			in_force->factors[in_force->factor_count++] = factor;
 		}
 	}
-	/* a factor has no decimals of price and time */
+	/* the product of the factors does not contain the decimals of price and time */
 	if (!yq_wide_try_scale(&in_force->factor, missing_decimals(rate_class) + PLAIN_DECIMALS))
 		yq_amount_out_of_range();
 	in_force->is_forgiven |= set != NULL && yq_factor_set_in_outage(set, at);
@@ -507,7 +511,7 @@ sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 	yq_shape_cost_add(&rate_class->cost, from, timeline->interval_from[end], sum, false);
 }
 
-/* Carry the remembered sum on to an interval that contains an instant not before "from". */
+/* Extend the remembered sum to the interval that contains an instant.  The instant is not before "from". */
 static void
 carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 {
@@ -529,7 +533,7 @@ carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 	unit->sum = sum;
 }
 
-/* Compute the accrual in an interval: it is the same in each microsecond, factors included. */
+/* Compute the amount that accrues in each microsecond of an interval, factors included. */
 static void
 price_interval(YqRateClass *rate_class, int interval)
 {
@@ -544,7 +548,10 @@ price_interval(YqRateClass *rate_class, int interval)
 		yq_amount_out_of_range();
 }
 
-/* Remember the cost until an interval, which begins or continues after "from". */
+/*
+ * Remember the cost from "from" to the start of an interval.  If the interval contains "from", the
+ * cost is zero.
+ */
 static void
 reach_interval(YqRateClass *rate_class, TimestampTz from, int interval)
 {
@@ -594,7 +601,7 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 		reach_interval(rate_class, from, interval);
 		unit->accrued = unit->before;
 		/*
-		 * the sum stays far below 2^383: a second's amount is in range, and a time has less than 2^44
+		 * the sum stays far below 2^383: the amount of a second is in range, and a time has less than 2^44
 		 * seconds
 		 */
 		yq_wide_add_multiple(&unit->accrued, &unit->microsecond,

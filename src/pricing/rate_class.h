@@ -25,95 +25,102 @@
 typedef struct YqRateClass YqRateClass;
 
 /*
- * Bring prices up to date.  Every function that prices calls this at its start.  Returns the version of the
- * timeline.  Classes found before are invalid afterwards.
+ * Bring prices up to date, and return the version of the timeline.  Every function that computes
+ * costs calls this function first.  Classes that were found earlier are invalid afterwards.
  */
 extern int64 yq_rate_class_refresh(void);
 
 /*
- * Return the class of an allocation under the named factors (NULL for none), and its weight.  Returns NULL
- * when the allocation holds a resource type that yquota does not know; the name is then stored in *unknown.
- * Amounts must not be negative.
+ * Return the rate class of an allocation under the named factors (NULL for no factor), and the
+ * weight of the allocation.
+ *
+ * If the allocation contains a resource type that yquota does not know, the function returns NULL
+ * and sets *unknown to the name of the type.  Amounts must not be negative.
  */
 extern YqRateClass *yq_rate_class_find(const YqResource *allocation,
 									   ArrayType *factors, uint64 *weight,
 									   char **unknown);
 
 /*
- * Return the class and weight of an allocation whose types are known to have existed.  Raises
- * ERRCODE_FOREIGN_KEY_VIOLATION when a type is unknown.
+ * Return the class and the weight of an allocation whose resource types existed earlier.  Raises
+ * ERRCODE_FOREIGN_KEY_VIOLATION when a type does not exist any more.
  */
 extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
 										  ArrayType *factors, uint64 *weight);
 
 /*
- * Return the generation of classes.  Classes live across refreshes as long as it stays the same.  A caller
- * that keeps a class checks that its resource types exist when it uses the class again; the computation of
- * a cost does so.
+ * Return the generation of classes.  A class survives a refresh if the generation stays the same.
+ * A caller that keeps a class over a refresh must check that the class's resource types still
+ * exist.  Computing a cost makes this check.
  */
 extern uint64 yq_rate_class_generation(void);
 
-/* Return the shape of a class, which lives as long as the class. */
+/* Return the shape of a class.  The shape exists as long as the class. */
 extern const YqResource *yq_rate_class_shape(const YqRateClass *rate_class);
 
 /*
- * Compute the credits for weight times the shape from "from" to "to".  The amount is negative when "to"
- * comes first. *dominant is the name of the resource type with the largest part, or NULL when nothing is
- * due.  Ties go to the first name.  "dominant" may be NULL.
+ * Compute the credits for "weight" units of the shape from "from" to "to".  The amount is negative
+ * when "to" is before "from".
+ *
+ * *dominant is set to the name of the resource type with the largest part, or to NULL when the
+ * amount is zero.  The first name wins if parts are equal.  "dominant" may be NULL.
  */
 extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 							   TimestampTz from, TimestampTz to,
 							   YqWide *amount, const char **dominant);
 
-/* Compute the cost as yq_rate_class_cost() does; false when the amount, or a price on the way, does not fit. */
+/*
+ * Compute the cost as yq_rate_class_cost() does, but return false when the amount or a price in
+ * the interval is out of range.
+ */
 extern bool yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 								   TimestampTz from, TimestampTz to,
 								   YqWide *amount, const char **dominant);
 
 /*
- * Compute the credits for that many microseconds at the prices in force at an instant.  *dominant is the
- * resource type with the largest part, or NULL when nothing is due.
+ * Compute the credits for a number of microseconds at the prices in force at an instant.
+ * *dominant is set to the resource type with the largest part, or to NULL when the amount is zero.
  */
 extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  TimestampTz at, uint64 microseconds,
 								  YqWide *amount, const char **dominant);
 
-/* Compute the cost as yq_rate_class_cost_at() does; false when the amount does not fit. */
+/* Compute the cost as yq_rate_class_cost_at() does, but return false when the amount is out of range. */
 extern bool yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight,
 									  TimestampTz at, uint64 microseconds,
 									  YqWide *amount, const char **dominant);
 
-/* The prices that charge an allocation at an instant. */
+/* The prices at which an allocation is charged at an instant. */
 typedef struct YqPricesInForce
 {
-	TimestampTz until;			/* start of the next interval of the timeline; DT_NOEND in the last one */
-	bool		is_forgiven;	/* true in an outage, which costs nothing */
+	TimestampTz until;			/* start of the next interval of the timeline; DT_NOEND if there is no next one */
+	bool		is_forgiven;	/* true during an outage, when nothing is charged */
 	YqChargingMode mode;
-	int			part_count;		/* resources of the shape */
-	const char *names[YQ_RESOURCE_MAX_ENTRIES]; /* they live as long as the class */
+	int			part_count;		/* number of resources of the shape */
+	const char *names[YQ_RESOURCE_MAX_ENTRIES]; /* names of the resource types; they exist as long as the class */
 	YqPrice		prices[YQ_RESOURCE_MAX_ENTRIES];	/* per native unit and second */
-	YqWide		factor;			/* product of the factors, in units of an amount */
+	YqWide		factor;			/* product of the factors, in the units of a YqWide amount */
 	int			factor_count;
-	const YqFactor *factors[YQ_FACTOR_KINDS];	/* factors in force; they live until prices are refreshed */
+	const YqFactor *factors[YQ_FACTOR_KINDS];	/* factors in force; valid until the next refresh of prices */
 	uint64		factor_values[YQ_FACTOR_KINDS]; /* units of 10^-6 */
 } YqPricesInForce;
 
-/* Compute the credits per second that each resource of the shape adds at an instant. */
+/* Compute the part of each resource of the shape in the credits per second at an instant. */
 extern void yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates);
 
 extern void yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at,
 									YqPricesInForce *in_force);
 
 /*
- * Compute the credits for one unit of the shape from "from" to "at" (negative when "at" comes first), and
- * the credits per second at "at".  Callers ask many classes about the same two instants.  The results live
- * in the class until the next call.
+ * Compute the credits for one unit of the shape from "from" to "at", and the credits per second at
+ * "at".  The credits are negative when "at" is before "from".  Callers ask many classes about the
+ * same two instants.  The class stores the results until the next call for this class.
  */
 extern void yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from,
 									TimestampTz at, const YqWide **accrued,
 									const YqWide **rate);
 
-/* Tell whether the price of the class at an instant is in range. */
+/* Tell whether the price of a class at an instant is in range. */
 extern bool yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at);
 
 #endif							/* YQ_RATE_CLASS_H */

@@ -29,7 +29,7 @@ yq_shape_cost_init(YqShapeCost *cost, const YqTimeline *timeline,
 		cost->amounts[i] = (uint64) entries[i].amount;
 }
 
-/* Return the project whose charging mode holds for the shape. */
+/* Return the project whose charging mode applies to the shape. */
 static const char *
 project_of_mode(const YqShapeCost *cost)
 {
@@ -45,7 +45,7 @@ yq_shape_cost_mode(const YqShapeCost *cost, int interval)
 	return yq_timeline_mode(project_of_mode(cost), cost->timeline->interval_from[interval]);
 }
 
-/* Tell whether at most one of two resources of the shape is charged. */
+/* Tell whether two resources of the shape are rivals.  Only the dearest of a set of rivals is charged. */
 static inline bool
 are_rivals(const YqShapeCost *cost, YqChargingMode mode, int one, int other)
 {
@@ -62,7 +62,7 @@ are_rivals(const YqShapeCost *cost, YqChargingMode mode, int one, int other)
 	}
 }
 
-/* Tell whether a resource is the first one among its rivals. */
+/* Tell whether no resource before "part" in the shape is a rival of "part". */
 static bool
 is_first_rival(const YqShapeCost *cost, YqChargingMode mode, int part)
 {
@@ -75,8 +75,8 @@ is_first_rival(const YqShapeCost *cost, YqChargingMode mode, int part)
 }
 
 /*
- * Find the dearest of a resource and its rivals behind it in an interval.  Returns its number in the shape,
- * or -1 when nothing is due.
+ * Find the dearest of resource "first" and its rivals after it in an interval.  Returns its number
+ * in the shape, or -1 when none of them costs anything.
  */
 static pg_attribute_always_inline int
 dearest_resource(YqShapeCost *cost, int interval, YqChargingMode mode, int first, YqPrice *rate)
@@ -107,7 +107,7 @@ dearest_resource(YqShapeCost *cost, int interval, YqChargingMode mode, int first
 	return dearest;
 }
 
-/* Add price x time x amount to a sum, times the factors in force at an instant. */
+/* Add price x time x amount to a sum, multiplied by the factors in force at an instant. */
 static void
 add_cost_with_factors(const YqFactorSet *factors, TimestampTz at, YqPrice price, uint64 times,
 					  YqWide *sum)
@@ -122,7 +122,7 @@ add_cost_with_factors(const YqFactorSet *factors, TimestampTz at, YqPrice price,
 	yq_wide_add(sum, &product);
 }
 
-/* Add price x time x amount to a sum, with the factors of the shape, which usually has none. */
+/* Add price x time x amount to a sum, multiplied by the factors of the shape.  Most shapes have none. */
 static inline void
 add_cost(const YqShapeCost *cost, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
 {
@@ -132,7 +132,7 @@ add_cost(const YqShapeCost *cost, TimestampTz at, YqPrice price, uint64 times, Y
 		add_cost_with_factors(cost->factors, at, price, times, sum);
 }
 
-/* Add the time of a resource or of one of its rivals behind it, whichever is the dearest. */
+/* Add the cost of the dearest resource among "first" and its rivals after it. */
 static pg_attribute_always_inline void
 add_time_of_rivals(YqShapeCost *cost, int interval, YqChargingMode mode, int first, uint64 microseconds,
 				   YqWide *sums, bool by_resource)
@@ -161,7 +161,7 @@ add_time(YqShapeCost *cost, int interval, uint64 microseconds, YqWide *sums, boo
 {
 	YqChargingMode mode;
 
-	/* a rate out of range is no error when no time at that rate is paid */
+	/* ignore a rate out of range when no time is charged */
 	if (microseconds == 0)
 		return;
 	mode = cost->timeline->adds_up ? yq_shape_cost_mode(cost, interval) : YQ_CHARGE_DEAREST;
@@ -178,7 +178,7 @@ yq_shape_cost_add_time(YqShapeCost *cost, int interval, uint64 microseconds,
 	add_time(cost, interval, microseconds, sums, by_resource);
 }
 
-/* Tell whether anything but prices changes within some intervals: factors, outages or the charging mode. */
+/* Tell whether a factor, an outage or the charging mode changes between the starts of two intervals. */
 static inline bool
 terms_change(const YqShapeCost *cost, int first, int end)
 {
@@ -189,7 +189,10 @@ terms_change(const YqShapeCost *cost, int first, int end)
 		(cost->timeline->adds_up && yq_timeline_mode_changes(project_of_mode(cost), from, to));
 }
 
-/* Find the cost of a resource and its rivals behind it in a block; "dearest" is a number in the shape. */
+/*
+ * Find the cost of a resource and its rivals after it in a block.  "dearest" is set to a number in
+ * the shape.
+ */
 static bool
 block_of_rivals(const YqShapeCost *cost, YqChargingMode mode, int part, int first, int end, YqBlockCost *block)
 {
@@ -212,7 +215,10 @@ block_of_rivals(const YqShapeCost *cost, YqChargingMode mode, int part, int firs
 	return true;
 }
 
-/* Find the costs of all charged resources in one block; returns how many, 0 when there is no block. */
+/*
+ * Find the costs of all charged resources in one block.  Returns the number of costs, or 0 when
+ * there is no block.
+ */
 static int
 find_blocks(const YqShapeCost *cost, YqChargingMode mode, int first, int end, YqBlockCost *blocks)
 {
@@ -224,7 +230,7 @@ find_blocks(const YqShapeCost *cost, YqChargingMode mode, int first, int end, Yq
 			continue;
 		if (!block_of_rivals(cost, mode, i, first, end, &blocks[count]))
 			return 0;
-		/* all of them need a block of the same length */
+		/* the blocks of all charged resources must have the same length */
 		if (blocks[count].intervals < blocks[0].intervals)
 			return find_blocks(cost, mode, first, first + blocks[count].intervals, blocks);
 		end = first + blocks[0].intervals;
@@ -233,7 +239,10 @@ find_blocks(const YqShapeCost *cost, YqChargingMode mode, int first, int end, Yq
 	return count;
 }
 
-/* Add a block of intervals from "first" on; returns the number of intervals, 0 when there is no block. */
+/*
+ * Add the cost of a block that begins with interval "first".  Returns the number of its intervals,
+ * or 0 when there is no block.
+ */
 static int
 add_cost_of_block(const YqShapeCost *cost, int first, int end, YqWide *sums, bool by_resource)
 {

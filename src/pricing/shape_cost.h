@@ -21,30 +21,34 @@
 typedef struct YqShapeCost
 {
 	const YqTimeline *timeline; /* as last refreshed */
-	int			part_count;		/* resources of the shape */
-	int		   *resources;		/* their numbers in the timeline; the caller sets them */
+	int			part_count;		/* number of resources of the shape */
+	int		   *resources;		/* their numbers in the timeline; set by the caller */
 	uint64	   *amounts;
-	YqFactorSet *factors;		/* NULL when no factor is named; the caller sets it */
-	bool		out_of_range;	/* an interval without cost was skipped; the caller resets it */
+	YqFactorSet *factors;		/* NULL when the shape has no named factor; set by the caller */
+	bool		out_of_range;	/* an interval out of range was skipped; reset by the caller */
 } YqShapeCost;
 
-/* Set up the entries of a shape; their memory is in the context. */
+/* Initialize the cost of a shape.  Its memory is allocated in the context. */
 extern void yq_shape_cost_init(YqShapeCost *cost, const YqTimeline *timeline,
 							   const YqResourceEntry *entries, int count, MemoryContext context);
 
-/* Return the charging mode of a shape in an interval. */
+/* Return the charging mode that applies to a shape in an interval. */
 extern YqChargingMode yq_shape_cost_mode(const YqShapeCost *cost, int interval);
 
 /*
- * Add the cost of "microseconds" of an interval, or of the whole intervals from "first" to before "end".
- * With "by_resource" it is added to the sums of the charged resources, otherwise to the only sum.
+ * Add the cost of "microseconds" of an interval, or of the whole intervals from "first" up to, but
+ * without, "end".  If "by_resource" is set, the cost is added to the sums of the charged
+ * resources.  Otherwise it is added to sums[0].
  */
 extern void yq_shape_cost_add_time(YqShapeCost *cost, int interval, uint64 microseconds,
 								   YqWide *sums, bool by_resource);
 extern void yq_shape_cost_add_intervals(YqShapeCost *cost, int first, int end,
 										YqWide *sums, bool by_resource);
 
-/* Add the cost from an instant to a later one, both within the timeline's window; sums are as above. */
+/*
+ * Add the cost from an instant to a later one.  Both are within the timeline's window.  "sums" and
+ * "by_resource" are as in yq_shape_cost_add_time().
+ */
 extern void yq_shape_cost_add(YqShapeCost *cost, TimestampTz from, TimestampTz to,
 							  YqWide *sums, bool by_resource);
 

@@ -25,22 +25,22 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-/* The next refresh gives up a window longer than this. */
+/* The next refresh drops a window with more intervals than this. */
 #define MAX_KEPT_INTERVALS 262144
 
 static YqTimeline timeline;
 static MemoryContext timeline_context = NULL;	/* intervals */
-static MemoryContext tables_context = NULL; /* rows of small tables */
+static MemoryContext tables_context = NULL; /* rows of the small tables */
 static bool is_current = false;
-static bool is_loading = false; /* still set when loading failed */
+static bool is_loading = false; /* true while loading, and after loading has failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
 static Snapshot loading_snapshot = NULL;	/* snapshot of the parallel plan that loaded it last, or NULL */
 static Snapshot pinned_snapshot;	/* valid while is_pinned */
 static ResourceOwner pinned_by;
-static bool is_pinned = false;	/* an abort resets it, and releases the snapshot */
-static bool is_of_pinned = false;	/* loaded by the pinned snapshot */
-static Oid	loaded_from = InvalidOid;	/* OID of pricing_change when it was loaded */
+static bool is_pinned = false;	/* set to false when the transaction aborts, which also releases the snapshot */
+static bool is_of_pinned = false;	/* the timeline was loaded with the pinned snapshot */
+static Oid	loaded_from = InvalidOid;	/* OID of pricing_change when the timeline was loaded */
 static const YqTerms *assumed_terms = NULL;
 static TimestampTz window_from;
 static int	interval_room = 0;
@@ -67,8 +67,9 @@ end_of_run(const TimestampTz *instants, int start, int count)
 }
 
 /*
- * Sort instants that consist of a few ascending runs, one per timeline, by merging neighbours until one run
- * is left.  Returns the sorted array, which is either the argument or a new array.
+ * Sort instants that consist of a few ascending runs, one for each timeline.  Neighbouring runs
+ * are merged until one run is left.  Returns the sorted array, which is either the argument or a
+ * new array.
  */
 static TimestampTz *
 sort_runs(TimestampTz *instants, int count)
@@ -98,7 +99,7 @@ sort_runs(TimestampTz *instants, int count)
 	return instants;
 }
 
-/* Collect the instants after "from" at which something changes, sorted and without duplicates. */
+/* Collect the instants after "from" at which anything changes.  The result is sorted and has no duplicates. */
 static TimestampTz *
 collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 {
@@ -172,13 +173,13 @@ make_room_for_intervals(int count)
 	timeline.modes = repalloc_huge(timeline.modes, interval_room * sizeof(uint8));
 }
 
-/* A walk along the points of one price group. */
+/* The position of a scan of one price group's points in time order. */
 typedef struct GroupWalk
 {
 	int			group;
 	const YqGroupPoint *next;
-	const YqGroupPoint *end;	/* the end of all groups' points */
-	YqDecimal	value;			/* 1 before the first point */
+	const YqGroupPoint *end;	/* end of the points of all groups */
+	YqDecimal	value;			/* 1 until the first point is reached */
 } GroupWalk;
 
 static GroupWalk
@@ -196,7 +197,7 @@ begin_walk(const YqGroupPoints *points, int group)
 	return walk;
 }
 
-/* Walk to the point in force at an instant; returns whether that is another one than before. */
+/* Advance to the point in force at an instant.  Returns whether the point has changed. */
 static bool
 advance_walk(GroupWalk *walk, TimestampTz instant)
 {
@@ -211,8 +212,8 @@ advance_walk(GroupWalk *walk, TimestampTz instant)
 }
 
 /*
- * Price a resource over the intervals from "first" on: walk its base prices, and its group's multipliers and
- * calendar factors, side by side.
+ * Compute the prices of a resource in the intervals from "first" on.  The function scans the
+ * resource's base prices together with its group's multipliers and calendar factors.
  */
 static void
 form_prices(YqTimelineLoader *loader, int resource, int first)
@@ -260,7 +261,7 @@ is_everybodys_outage(TimestampTz instant)
 	return false;
 }
 
-/* Replace the intervals from number "first" on, which begins at "from". */
+/* Replace the intervals from number "first" on.  Interval "first" begins at "from". */
 static void
 make_intervals(YqTimelineLoader *loader, int first, TimestampTz from)
 {
@@ -310,7 +311,7 @@ empty_cache(void)
 	timeline.version = 0;
 }
 
-/* Return the names of all resource types, in order, as a single text. */
+/* Return the names of all resource types, in order, as a single string. */
 static char *
 join_resource_names(void)
 {
@@ -322,7 +323,7 @@ join_resource_names(void)
 	return names.data;
 }
 
-/* Keep the points until "from" of the factors of execution types, in the current context. */
+/* Copy the points of execution-type factors up to "from" into the current context. */
 static void
 keep_factors(YqTimelineLoader *loader, TimestampTz from)
 {
@@ -343,7 +344,7 @@ keep_factors(YqTimelineLoader *loader, TimestampTz from)
 	}
 }
 
-/* Fill the cache from "from" on, and keep the "kept" intervals before that. */
+/* Fill the cache from "from" on, and keep the first "kept" intervals, which end at "from". */
 static void
 fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 {
@@ -362,7 +363,7 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 	MemoryContextSwitchTo(scratch);
 	if (timeline.interval_count > 0 && strcmp(known_names, join_resource_names()) != 0)
 	{
-		/* the layout of all intervals has changed, and the numbers of resources */
+		/* the resource types have other numbers now, so that all intervals have to be rebuilt */
 		drop_intervals();
 		kept = 0;
 		from = window_from;
@@ -394,7 +395,7 @@ copy_snapshot(Snapshot snapshot)
 	return copy;
 }
 
-/* Tell whether two snapshots, of the same transaction or of different ones, see the same rows. */
+/* Tell whether two snapshots see the same rows.  They may come from different transactions. */
 static bool
 see_same_rows(Snapshot one, Snapshot other)
 {
@@ -406,9 +407,10 @@ see_same_rows(Snapshot one, Snapshot other)
 }
 
 /*
- * Tell whether the cache serves the present plan.  A parallel plan may not take new snapshots, so it reads
- * rows that may be older than the invalidations that the backend has received.  These rows serve calls from
- * parallel plans whose snapshots see the same rows.
+ * Tell whether the present plan may use the cache.  A parallel plan may not take new snapshots.
+ * It may therefore read rows that are older than the invalidations that the backend has received.
+ * Prices read by a parallel plan are used only by parallel plans whose snapshots see the same
+ * rows.
  */
 static bool
 is_of_this_plan(void)
@@ -451,7 +453,7 @@ load_window(TimestampTz from)
 	UnregisterSnapshot(loader.snapshot);
 }
 
-/* Bring an outdated cache up to date from the first affected interval on. */
+/* Bring an outdated cache up to date.  Intervals before the first change are kept. */
 static void
 load_price_changes(void)
 {
@@ -469,7 +471,7 @@ load_price_changes(void)
 		return;
 	}
 
-	/* The interval that contains the first change is made anew as well. */
+	/* Rebuild the interval that contains the first change, too. */
 	if (newest < timeline.version || earliest <= window_from)
 	{
 		UnregisterSnapshot(loader.snapshot);
@@ -500,7 +502,10 @@ first_window_from(void)
 	return yq_timeline_full_hour(Min(now, assumed_terms->from));
 }
 
-/* Keep a long window in a parallel plan, which may need it again for its next row. */
+/*
+ * Tell whether the window is too long to keep.  In a parallel plan it is kept, because the plan
+ * may need it again for its next row.
+ */
 static bool
 is_window_too_long(void)
 {
@@ -519,13 +524,19 @@ yq_timeline_refresh(void)
 	if (!is_pinned && is_current && !is_loading && is_of_this_plan())
 		return &timeline;
 
-	/* An error may have left the cache half loaded, or the extension may have been created again. */
+	/*
+	 * An error may have left the cache partly loaded, or the extension may have been dropped and
+	 * created again.
+	 */
 	if (is_loading || yq_table_oid(YQ_PRICING_CHANGE) != loaded_from)
 		timeline.interval_count = 0;
 	loaded_from = yq_table_oid(YQ_PRICING_CHANGE);
 	is_loading = true;
 
-	/* The snapshot below is as new as any invalidation that arrives from now on, unless it is a pinned one. */
+	/*
+	 * An invalidation that arrives from here on sets is_current to false again.  The snapshot taken
+	 * below sees the changes of all earlier invalidations, unless it is the pinned one.
+	 */
 	is_current = !is_pinned;
 	is_of_pinned = is_pinned;
 	if (timeline.interval_count == 0 || is_window_too_long())
@@ -584,7 +595,7 @@ yq_timeline_reach(TimestampTz instant)
 	if (timeline.interval_count > 0 && instant >= window_from)
 		return;
 
-	/* Double the window, so that the cost of walking back through the past loads it O(log n) times. */
+	/* Double the window.  A caller that goes back step by step then reloads the window only O(log n) times. */
 	span = timeline.interval_from[timeline.interval_count - 1] - window_from;
 	from = Min(yq_timeline_full_hour(instant), yq_timeline_full_hour(window_from - span));
 	is_loading = true;
@@ -592,7 +603,7 @@ yq_timeline_reach(TimestampTz instant)
 	is_loading = false;
 }
 
-/* Keep the last answer, because readers of sums of an earlier version call this often. */
+/* Remember the last answer, because callers often ask for the same version again. */
 TimestampTz
 yq_timeline_changed_from(int64 version)
 {
@@ -675,7 +686,7 @@ yq_timeline_resource(const char *name, int name_length)
 	return yq_timeline_load_resource(&timeline, name, name_length);
 }
 
-/* Return the charging rule in force at an instant, or NULL. */
+/* Return the charging rule in force at an instant, or NULL if there is none. */
 static const YqChargingRule *
 charging_rule(TimestampTz at)
 {
@@ -719,7 +730,7 @@ yq_timeline_reserved_factor(TimestampTz accepted_at)
 	return rule == NULL ? 0 : rule->reserved_factor;
 }
 
-/* Return the number of mode points, in their order, up to those of a project at or before an instant. */
+/* Return the number of mode points that sort at or before a project and an instant. */
 static int
 mode_points_until(const char *project, TimestampTz at)
 {
@@ -740,7 +751,7 @@ mode_points_until(const char *project, TimestampTz at)
 	return low;
 }
 
-/* Return the last point of a project at or before an instant, or NULL. */
+/* Return the last mode point of a project at or before an instant, or NULL. */
 static const YqModePoint *
 mode_point(const char *project, TimestampTz at)
 {

@@ -23,42 +23,46 @@
 #include "pricing/timeline_load.h"
 
 /*
- * Bring the cache up to date and return it.  Every function that prices calls this once, at its start.
- * Pointers into the timeline and rate classes obtained earlier are invalid afterwards.
+ * Bring the cache up to date and return it.  Every function that computes costs calls this
+ * function once, at its start.  Pointers into the timeline and rate classes that were obtained
+ * earlier are invalid afterwards.
  */
 extern const YqTimeline *yq_timeline_refresh(void);
 
 /*
- * Price by other terms from the next refresh on, or by the tables again when "terms" is NULL.  The caller
- * keeps the terms, and takes them back also after an error, because everything in this session is priced by
- * them until then.
+ * Use other terms from the next refresh on.  If "terms" is NULL, use the tables again.
+ *
+ * The caller keeps the terms in memory.  The caller must call this function with NULL afterwards,
+ * also after an error, because the terms apply to all costs that this session computes.
  */
 extern void yq_timeline_assume(const YqTerms *terms);
 
 /*
- * Price by the active snapshot from the next refresh on.  A reader needs this to compare prices with other
- * rows of that snapshot.  Call yq_timeline_unpin() to return to the newest committed state; an abort of the
- * transaction or subtransaction returns to it as well.  Nothing may be charged until then.
+ * Read prices with the active snapshot from the next refresh on.  A reader needs this to compare
+ * prices with other rows of the same snapshot.
+ *
+ * yq_timeline_unpin() returns to the newest committed prices.  An abort of the transaction or
+ * subtransaction does so, too.  The caller must not charge anything while the snapshot is pinned.
  */
 extern void yq_timeline_pin(void);
 extern void yq_timeline_unpin(void);
 
-/* Return the number of intervals, from the first on, that are unchanged since fill number "fills". */
+/* Return how many intervals, counted from the first one, have not changed since fill number "fills". */
 extern int	yq_timeline_unchanged_intervals(uint64 fills);
 
-/* Return the timeline as last refreshed. */
+/* Return the timeline as of the last refresh. */
 extern const YqTimeline *yq_timeline_cached(void);
 
 /*
- * Return the earliest instant that a change of prices after a version affects.  The result is DT_NOEND when
- * there is no such change, and DT_NOBEGIN when the version is not known.
+ * Return the earliest instant that is affected by a price change later than a version.  The result
+ * is DT_NOEND when there is no such change, and DT_NOBEGIN when the version is unknown.
  */
 extern TimestampTz yq_timeline_changed_from(int64 version);
 
-/* Make the window reach back to "instant".  Interval numbers obtained before are invalid afterwards. */
+/* Extend the window back to "instant".  Interval numbers that were obtained earlier are invalid afterwards. */
 extern void yq_timeline_reach(TimestampTz instant);
 
-/* Return the number of the interval that holds an instant within the window. */
+/* Return the number of the interval that contains an instant, which must be within the window. */
 extern int	yq_timeline_interval(TimestampTz instant);
 
 /* Return the number of points of a factor at or before an instant. */
@@ -67,34 +71,44 @@ extern int	yq_factor_points_until(const YqFactor *factor, TimestampTz instant);
 /* Return the index of a resource type, or -1 when there is no such type. */
 extern int	yq_timeline_resource(const char *name, int name_length);
 
-/* Return the full hour (UTC) at or before an instant: the start of accruals. */
+/* Return the full hour (UTC) at or before an instant.  Accruals are computed from full hours. */
 extern TimestampTz yq_timeline_full_hour(TimestampTz instant);
 
-/* Return the end of the last period that is closed or about to be; DT_NOBEGIN for none. */
+/*
+ * Return the end of the last billing period that is closed or is being closed.  Returns DT_NOBEGIN
+ * if there is none.
+ */
 extern TimestampTz yq_timeline_last_period_end(void);
 
-/* Return the minimum run time, in microseconds, of a container that started at an instant. */
+/* Return the minimum run time of a container that started at an instant, in microseconds. */
 extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
 
 /*
- * Return how long before a preemption a container that started at an instant is free, in microseconds.
- * *any_source tells whether a FINISH from any source reports the preemption.
+ * Return how long before its preemption a container that started at an instant is free, in
+ * microseconds.  *any_source tells whether a FINISH event from any source counts as a report of
+ * the preemption.
  */
 extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source);
 
 /*
- * Return the part of its price that a container pays during a wait that began at an instant, in units of
- * 10^-6.
+ * Return the part of its price that a container pays while it waits, in units of 10^-6.  The rule
+ * in force when the wait began decides.
  */
 extern uint32 yq_timeline_waiting_factor(TimestampTz began_at);
 
-/* Return the part of its price that a reservation pays that was accepted at an instant, in units of 10^-6. */
+/*
+ * Return the part of its price that a reservation pays, in units of 10^-6.  The rule in force when
+ * the reservation was accepted decides.
+ */
 extern uint32 yq_timeline_reserved_factor(TimestampTz accepted_at);
 
-/* Tell whether a project has, or had, a charging mode of its own. */
+/* Tell whether a project has or had its own charging mode. */
 extern bool yq_timeline_has_mode(const char *project);
 
-/* Return the charging mode of a project, or of YQ_ALL_PROJECTS, at an instant. */
+/*
+ * Return the charging mode of a project at an instant.  YQ_ALL_PROJECTS stands for the projects
+ * without their own mode.
+ */
 extern YqChargingMode yq_timeline_mode(const char *project, TimestampTz at);
 
 /* Tell whether the charging mode of a project may change between two instants. */

@@ -84,7 +84,7 @@ load_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
 	table_close(relation, AccessShareLock);
 }
 
-/* Load an array of the table's rows. */
+/* Load rows from the array that replaces the table. */
 static void
 load_rows(YqTimelineLoader *loader, YqTable table, ArrayType *rows, RowReader reader)
 {
@@ -121,7 +121,7 @@ column_value(TupleTableSlot *slot, Relation relation, const char *name)
 	return isnull ? (Datum) 0 : value;
 }
 
-/* Make room for one more element in a palloc'd array of power-of-two size. */
+/* Make room for one more element in a palloc'd array whose size is a power of two. */
 static void *
 enlarge(void *array, int count, Size element_size)
 {
@@ -244,7 +244,7 @@ dimension_of_enum(Oid enum_value)
 	elog(ERROR, "unknown factor dimension %u", enum_value);
 }
 
-/* Return a factor in units of 10^-6. */
+/* Convert a factor to units of 10^-6. */
 static uint64
 factor_value(Datum number)
 {
@@ -331,7 +331,7 @@ read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 	if (loader->terms == NULL || loader->terms->charging_mode == NULL)
 		add_mode_point(timeline, project, DatumGetTimestampTz(column_value(slot, relation, "effective_at")),
 					   column_value(slot, relation, "charging_mode"));
-	/* a rule of a project has nothing but its mode */
+	/* the rule of a project contains only a charging mode */
 	if (strcmp(project, YQ_ALL_PROJECTS) != 0)
 		return;
 	timeline->rules = enlarge(timeline->rules, timeline->rule_count, sizeof(YqChargingRule));
@@ -396,7 +396,7 @@ compare_charging_rules(const void *a, const void *b)
 
 /* -- reading the points of price groups ------------------------------------ */
 
-/* A table of points of price groups, and what one read needs to know of it. */
+/* A table of points of price groups, with the facts that a scan of the table needs. */
 typedef struct GroupPointTable
 {
 	YqTable		table;
@@ -407,7 +407,7 @@ typedef struct GroupPointTable
 static const GroupPointTable multiplier_table = {YQ_PRICE, "price_pkey", "multiplier"};
 static const GroupPointTable calendar_factor_table = {YQ_CALENDAR_FACTOR, "calendar_factor_pkey", "factor"};
 
-/* Columns of a table of points, looked up once for the many rows that may follow. */
+/* Columns of a table of points.  They are looked up once for all rows of a load. */
 typedef struct PointColumns
 {
 	AttrNumber	effective_at;
@@ -427,7 +427,7 @@ add_group_point(YqGroupPoints *points, int group, TupleTableSlot *slot, const Po
 	point->value = yq_decimal_from_numeric(DatumGetNumeric(slot_getattr(slot, columns->value, &isnull)));
 }
 
-/* Read a row that replaces those of a table. */
+/* Read a row of the array that replaces a table. */
 static void
 read_group_point(YqTimelineLoader *loader, YqGroupPoints *points, const GroupPointTable *table,
 				 TupleTableSlot *slot, Relation relation)
@@ -463,8 +463,8 @@ compare_group_points(const void *a, const void *b)
 }
 
 /*
- * Read the points of one group: the one in force at "from" and all later ones.
- * The primary key (price_group, effective_at) serves both scans.
+ * Read the points of one group: the point in force at "from" and all later points.  Both scans use
+ * the primary key (price_group, effective_at).
  */
 static void
 read_points_of_group(YqTimelineLoader *loader, YqGroupPoints *points, const PointColumns *columns,
@@ -561,7 +561,7 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 		*own |= TransactionIdIsCurrentTransactionId(xmin);
 		earliest = Min(earliest,
 					   DatumGetTimestampTz(column_value(slot, relation, "effective_from")));
-		/* a cache that does not exist yet needs no changes */
+		/* an empty cache needs no changes */
 		if (known_version == YQ_NO_VERSION && !*own)
 			break;
 	}
@@ -574,7 +574,7 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 
 /* -- reading the factors -------------------------------------------------- */
 
-/* Read the points that the keys of a scan find, or the last one of them. */
+/* Read the points that a scan with the keys finds.  If only_last is set, read only the last one. */
 static void
 read_factors(YqTimelineLoader *loader, Relation relation, Relation index, ScanKey keys, int key_count, bool only_last)
 {
@@ -593,7 +593,7 @@ read_factors(YqTimelineLoader *loader, Relation relation, Relation index, ScanKe
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-/* Keep the known points of a factor; returns whether there are any. */
+/* Use the points of a factor that the cache has kept.  Returns false if there are none. */
 static bool
 keep_factor_points(YqTimelineLoader *loader, const char *execution_type)
 {
@@ -615,7 +615,7 @@ keep_factor_points(YqTimelineLoader *loader, const char *execution_type)
 	return false;
 }
 
-/* Read the points of a factor.  The primary key is (dimension, name, effective_at). */
+/* Read the points of one factor.  The primary key is (dimension, name, effective_at). */
 static void
 read_factors_of_execution_type(YqTimelineLoader *loader, Relation relation, Relation index, const char *execution_type)
 {
@@ -633,8 +633,8 @@ read_factors_of_execution_type(YqTimelineLoader *loader, Relation relation, Rela
 }
 
 /*
- * Load all factors of the other dimensions, which come first in the index.  Factors of execution types may
- * be computed as often as multipliers are, so they are read in the same way.
+ * Load all factors.  The other dimensions come first in the index.  Factors of execution types may
+ * change as often as multipliers.  Only their new points are read, as for multipliers.
  */
 static void
 load_factors(YqTimelineLoader *loader)

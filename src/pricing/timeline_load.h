@@ -17,10 +17,10 @@
 #include "utils/array.h"
 #include "utils/snapshot.h"
 
-/* The value of a point that ends the factor of its name. */
+/* The value of a point at which the factor ends. */
 #define YQ_FACTOR_ENDED UINT64_MAX
 
-/* A point in the timeline of a factor; its value is in units of 10^-6. */
+/* A point of a factor; "value" applies from effective_at on, in units of 10^-6. */
 typedef struct YqFactorPoint
 {
 	TimestampTz effective_at;
@@ -44,12 +44,12 @@ typedef enum YqFactorDimension
 	YQ_FACTOR_PROJECT,
 	YQ_FACTOR_LABEL,
 	YQ_FACTOR_EXECUTION_TYPE,
-	YQ_FACTOR_DIMENSIONS,		/* number of dimensions of price_factor */
-	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* dimension of a factor in charging_rule */
+	YQ_FACTOR_DIMENSIONS,		/* number of dimensions of yquota.price_factor */
+	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* the factor comes from charging_rule */
 	YQ_FACTOR_KINDS
 } YqFactorDimension;
 
-/* A forgiven interval; project is NULL when it applies to all projects. */
+/* An interval that is not charged; "project" is NULL if it applies to all projects. */
 typedef struct YqOutage
 {
 	char	   *project;
@@ -57,7 +57,7 @@ typedef struct YqOutage
 	TimestampTz ended_at;
 } YqOutage;
 
-/* The resources of a container that its rate adds up (docs/semantics/charging.md 2.1). */
+/* The charging mode: which resources of a container its rate adds up (docs/semantics/charging.md 2.1). */
 typedef enum YqChargingMode
 {
 	YQ_CHARGE_DEAREST,
@@ -66,38 +66,39 @@ typedef enum YqChargingMode
 	YQ_CHARGING_MODES
 } YqChargingMode;
 
-/* The project of a charging mode that holds for all projects without one of their own. */
+/* Stands for all projects that have no charging mode of their own. */
 #define YQ_ALL_PROJECTS ""
 
-/* The mode of a project, or of all projects, from an instant on. */
+/* The charging mode of a project, or of YQ_ALL_PROJECTS, from an instant on. */
 typedef struct YqModePoint
 {
 	char	   *project;
 	TimestampTz effective_at;
-	bool		has_ended;		/* the mode of all projects holds again */
+	bool		has_ended;		/* the project's own mode ends here */
 	YqChargingMode mode;
 } YqModePoint;
 
-/* A rule for all projects. */
+/* A charging rule that applies to all projects. */
 typedef struct YqChargingRule
 {
 	TimestampTz effective_at;
-	int64		minimum_run_time;	/* microseconds, as the next field */
+	int64		minimum_run_time;	/* in microseconds; so is the next field */
 	int64		free_before_preemption;
 	bool		any_preemption_source;
-	uint32		waiting_factor; /* in units of 10^-6, as the next field */
+	uint32		waiting_factor; /* in units of 10^-6; so is the next field */
 	uint32		reserved_factor;
 } YqChargingRule;
 
-/* The number of past fills for which the timeline knows how many intervals they kept. */
+/* The timeline remembers, for this number of past fills, how many intervals each fill kept. */
 #define YQ_REMEMBERED_FILLS 64
 
 typedef struct YqTimeline
 {
 	/*
-	 * A changed generation means that the window has moved; callers then drop the values that they keep per
-	 * interval.  Within a generation, fill number n kept the first kept_by_fill[n % YQ_REMEMBERED_FILLS]
-	 * intervals.  It replaced all later intervals, and the factors, outages and rules.
+	 * The generation changes when the window moves.  Callers then drop the values that they have
+	 * stored per interval.  Within a generation, fill number n kept the first kept_by_fill[n %
+	 * YQ_REMEMBERED_FILLS] intervals.  It replaced all later intervals and also the factors, outages
+	 * and rules.
 	 */
 	uint64		generation;
 	uint64		fills;
@@ -106,39 +107,39 @@ typedef struct YqTimeline
 
 	int			resource_count;
 	char	  **resource_names; /* sorted bytewise */
-	int		   *resource_groups;	/* numbers of their price groups */
+	int		   *resource_groups;	/* number of the price group of each resource */
 
 	int			interval_count;
-	TimestampTz *interval_from;	/* [0] is the start of the window */
+	TimestampTz *interval_from;	/* interval_from[0] is the start of the window */
 	YqPrice    *prices;			/* interval_count x resource_count */
-	bool	   *in_outage;		/* per interval: whether it costs nothing */
-	uint8	   *modes;			/* per interval: YqChargingMode of projects without one of their own */
+	bool	   *in_outage;		/* per interval: whether nothing is charged to any project */
+	uint8	   *modes;			/* per interval: YqChargingMode of YQ_ALL_PROJECTS */
 
 	int			factor_count;
 	YqFactor   *factors;		/* sorted by dimension, name */
-	TimestampTz labels_from;	/* beginning of the first factor of a node label; DT_NOEND for none */
+	TimestampTz labels_from;	/* instant at which the first factor of a label begins; DT_NOEND if there is none */
 	int			outage_count;
 	YqOutage   *outages;
 	int			rule_count;
 	YqChargingRule *rules;		/* in time order */
 	int			mode_count;
 	YqModePoint *mode_points;	/* sorted by project, time */
-	bool		adds_up;		/* a mode other than YQ_CHARGE_DEAREST occurs */
+	bool		adds_up;		/* true if any mode other than YQ_CHARGE_DEAREST occurs */
 
-	TimestampTz horizon;		/* charges before it have been archived and do not change; DT_NOBEGIN for
-								 * none */
+	TimestampTz horizon;		/* charges before this instant have been archived and cannot change;
+								 * DT_NOBEGIN if none has */
 
 	int			period_count;
-	TimestampTz *period_ends;	/* ends of billing periods closed, or about to be, in time order: no charge
-								 * crosses one */
-	TimestampTz booked_through; /* rows posted now are booked later than the last closed period was;
-								 * DT_NOBEGIN for none */
+	TimestampTz *period_ends;	/* ends of billing periods that are closed or being closed, in time order;
+								 * no charge crosses an end */
+	TimestampTz booked_through; /* rows posted from now on have a later booking time than this;
+								 * DT_NOBEGIN if no period is closed */
 } YqTimeline;
 
 /*
- * Rows to read in place of those of a table, as an array of its row type; NULL reads the table.  "from" is
- * the earliest instant that callers will ask about, as far as is known, so that rows need to be read only
- * once.
+ * Assumed terms.  Each array contains rows that are read instead of the rows of a table, and has
+ * the table's row type.  If it is NULL, the table is read.  "from" is the earliest instant that
+ * callers will probably ask about.  It makes sure that rows are usually read only once.
  */
 typedef struct YqTerms
 {
@@ -147,7 +148,7 @@ typedef struct YqTerms
 	ArrayType  *multipliers;
 	ArrayType  *calendar_factors;
 	ArrayType  *factors;
-	const char *charging_mode;	/* name of the mode of all projects; NULL reads charging_rule */
+	const char *charging_mode;	/* name of the mode of all projects; if NULL, charging_rule is read */
 } YqTerms;
 
 typedef struct YqBasePricePoint
@@ -158,7 +159,7 @@ typedef struct YqBasePricePoint
 	int64		unit;
 } YqBasePricePoint;
 
-/* A multiplier or a calendar factor. */
+/* A point of a multiplier or of a calendar factor. */
 typedef struct YqGroupPoint
 {
 	int			group;
@@ -172,16 +173,16 @@ typedef struct YqGroupPoints
 	YqGroupPoint *points;		/* by group, time */
 } YqGroupPoints;
 
-/* Rows of tables before intervals are made from them. */
+/* The rows of tables from which intervals are made. */
 typedef struct YqTimelineLoader
 {
-	YqTimeline *timeline;		/* gets the rows of the small tables */
+	YqTimeline *timeline;		/* receives the rows of the small tables */
 	Snapshot	snapshot;
-	const YqTerms *terms;		/* NULL when all tables are read */
-	TimestampTz factors_from;	/* points of factors of execution types are read from this instant on */
+	const YqTerms *terms;		/* NULL if all tables are read */
+	TimestampTz factors_from;	/* points of execution-type factors are read from this instant on */
 	int			kept_factor_count;
-	YqFactor   *kept_factors;	/* their known points until then; with none, the point in force then is read
-								 * as well */
+	YqFactor   *kept_factors;	/* the cached points up to that instant; if a factor has none, the point in
+								 * force then is read, too */
 	int			group_count;
 	char	  **group_names;
 	int			base_count;
@@ -190,25 +191,28 @@ typedef struct YqTimelineLoader
 	YqGroupPoints calendar_factors;
 } YqTimelineLoader;
 
-/* Load resource types, base prices, factors, outages, rules and charging modes, sorted.  See "factors_from". */
+/*
+ * Load and sort resource types, base prices, factors, outages, rules and charging modes.  Factors
+ * of execution types are read only from "factors_from" on.
+ */
 extern void yq_timeline_load_tables(YqTimelineLoader *loader);
 
 /*
- * Load the multipliers and the calendar factors of every price group, by group and time: those in force at
- * "from" and all later ones.
+ * Load the multipliers and the calendar factors of every price group, sorted by group and time.
+ * These are the points in force at "from" and all later points.
  */
 extern void yq_timeline_load_group_points(YqTimelineLoader *loader, TimestampTz from);
 
 /*
- * Read the changes after "known_version".  Sets the newest version and whether any change is the
- * transaction's own.  Returns the earliest instant that they affect, which is not computed while no version
- * is known.
+ * Read the changes after "known_version", and return the earliest instant that they affect.  If
+ * "known_version" is YQ_NO_VERSION, this instant is not computed.  *newest is set to the newest
+ * version.  *own is set if the transaction itself has made a change.
  */
 #define YQ_NO_VERSION (-1)
 extern TimestampTz yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version,
 											int64 *newest, bool *own);
 
-/* Return the index of a resource type of a timeline, or -1. */
+/* Return the index of a resource type in a timeline, or -1 if it is not there. */
 extern int	yq_timeline_load_resource(const YqTimeline *timeline, const char *name,
 									  int name_length);
 
