@@ -224,6 +224,27 @@ SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => '');
 SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => repeat('x', 256));
 
 --
+-- A few holds look up the containers of their applications, and many read all containers.  The costs are the same
+--
+BEGIN;
+INSERT INTO yquota.project (name) VALUES ('wide');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('wide', 1e9, 'budget');
+INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation)
+	SELECT 'CONTAINER_START', 'wide_' || n, 'wide', 'wide_' || n % 200, '[vcores=1]' FROM generate_series(1, 8000) AS n;
+INSERT INTO yquota.hold (project, application_id, amount, held_by, held_at, expires_at)
+	SELECT 'wide', 'wide_' || n, 1000000, 'ada', yquota.statement_clock() + n * interval '1 s', 'infinity' FROM generate_series(0, 199) AS n;
+SELECT yquota.set_clock('2026-03-02 10:50+00');
+SELECT scan.size < 200 * 524288 AS many_read_all, scan.size >= 524288 AS one_looks_up
+	FROM pg_relation_size('yquota.container') AS scan (size);
+CREATE TEMP TABLE many AS SELECT application_id, spent, outstanding FROM yquota.hold_status WHERE project = 'wide';
+SELECT count(*), min(spent), max(spent), sum(spent), sum(outstanding) FROM many;
+DELETE FROM yquota.hold WHERE project = 'wide' AND application_id <> 'wide_7';
+SELECT application_id, spent, outstanding FROM yquota.hold_status WHERE project = 'wide'
+EXCEPT
+SELECT * FROM many;
+ROLLBACK;
+
+--
 -- Holds that ended long ago are deleted
 --
 SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10+00');
