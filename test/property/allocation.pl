@@ -143,8 +143,9 @@ sub exceeded
 	return $session->run(join "\nUNION ALL ", @queries);
 }
 
-# Return the first request of an application without reservations that fits on a node and below all limits of its
-# queues. A part of the limits is reserved for applications that have requested an increase of a running container.
+# Return the first request of an application that fits on a node, if the requests of all applications fit below the
+# limits of their queues. Otherwise the room below a limit may be kept for another application, or for the increase
+# of a running container. Applications with reservations are left out.
 sub left_waiting
 {
 	my ($session, $is_dominant) = @_;

@@ -1219,7 +1219,7 @@ my %node_call = (
 		$play{events}->($event);
 		node_call("advance_node_queue('$node')");
 	},
-	# an agent that restarts has only every second container
+	# an agent that restarts has only some of its containers
 	recover => sub {
 		my ($rank) = @_;
 		my $node = sprintf 'node%d', 1 + $rank % 2;

@@ -43,7 +43,7 @@ sub choose_settings
 
 	return {
 		is_calm => $is_calm,
-		# the rest is taken from root.a, including application masters
+		# rounds may take everything from root.a, including application masters
 		takes_all => $takes_all,
 		is_dominant => rand() < 0.5,
 		has_label => !$takes_all && rand() < 0.4,
@@ -212,8 +212,9 @@ WHERE NOT (@{[ join ' OR ', @kept ]});
 SQL
 }
 
-# Return masters that were selected before others. Containers that asked for no label, on nodes with
-# a label, come first, whether they are masters or not.
+# Return masters that were selected although a container no larger was not, in the same queue and
+# label. Containers that asked for no label, on nodes with a label, come first, whether they are
+# masters or not.
 sub masters_before_others
 {
 	my ($session) = @_;
