@@ -1,5 +1,5 @@
-# Allocation.pm: the placement of containers. The cases measure a cycle over the whole cluster, dry or recorded, the
-# growth of its time with the cluster, and heartbeats of single nodes.
+# Allocation.pm: the allocation of containers. The cases measure a cycle over the whole cluster, as a dry run and
+# recorded. They also measure how its time grows with the cluster, and heartbeats of single nodes.
 package Allocation;
 
 use strict;
@@ -15,21 +15,21 @@ use Time::HiRes qw(sleep);
 use constant EVENTS_PER_SECOND => 400;
 use constant HEARTBEATS_PER_SECOND => 400;
 
-# The work of the worker meanwhile, and its interval in seconds.
+# The interval in seconds at which counters are compacted during heartbeats, as the worker does.
 use constant COMPACT_INTERVAL => 3;
-# Nodes that are reported for at once.
+# The number of nodes in one heartbeat call.
 use constant BATCH => 100;
 
-# The part of the figures that a fourfold cluster may take more than four times.
+# The factor by which a cluster of four times the size may take more than four times as long.
 use constant TOLERANCE => 1.1;
 
 my $database = 'allocation';
 my $is_prepared;
 
-# The only one in which clusters are measured.
+# The database in which all clusters are measured.
 sub database { return $database; }
 
-# A database without anything of its own, to be copied.
+# An empty database, which is copied.
 sub empty
 {
 	my $name = 'allocation_empty';
@@ -43,8 +43,8 @@ sub empty
 	return $name;
 }
 
-# cluster(OPTION...): a database with a cluster of that size (in full as the scale
-# says) and what its applications ask for; "change" is SQL that makes it another one.
+# cluster(OPTION...): make a database with a cluster of that size (by default the size of the scale)
+# and the requests of its applications. The option "change" is SQL that changes the cluster.
 sub cluster
 {
 	my (%option) = @_;
@@ -69,8 +69,8 @@ sub ask
 
 sub described { my ($size) = @_; return "$size->{nodes} nodes, $size->{leaves} leaves, $size->{applications} applications"; }
 
-# check_cluster(FINISHED): the measured cluster is right. No node holds more than it has room for, and the books know
-# that so many containers ended.
+# check_cluster(FINISHED): check that the measured cluster is right. No node holds more than it has room for, and so
+# many containers have ended in the books.
 sub check_cluster
 {
 	my ($finished) = @_;
@@ -88,8 +88,8 @@ SQL
 # The whole cluster
 #
 
-# timed(SESSION, CALL): milliseconds of a call, and how many of its decisions
-# start containers and how many there are in all.
+# timed(SESSION, CALL): return the milliseconds of a call, the number of its decisions that start
+# containers, and the number of all decisions.
 sub timed
 {
 	my ($session, $call) = @_;
@@ -104,7 +104,8 @@ SQL
 	return ($milliseconds, $containers, $decisions);
 }
 
-# The time of a cycle over everything: decided only, and recorded. The session has made a dry run before.
+# The time of a cycle over the whole cluster, as a dry run and recorded. The session has made a dry run
+# before.
 sub schedule_case
 {
 	my (@decided, @recorded, @full, $peak, $size);
@@ -135,8 +136,8 @@ sub schedule_case
 	return;
 }
 
-# cycle_times(OPTION...): milliseconds of a cycle that fills the cluster, and of one
-# over the full one.
+# cycle_times(OPTION...): return the milliseconds of a cycle that fills the cluster, and of a cycle
+# over the full cluster.
 sub cycle_times
 {
 	cluster(@_);
@@ -155,8 +156,8 @@ sub times_of_passes
 	return ($filling, $full);
 }
 
-# Clusters in which most of what waits cannot be served, each for another reason, and
-# one in which each search meets all leaves.
+# Clusters in which most waiting requests cannot be served, each for another reason, and a cluster
+# in which each search visits all leaves.
 my @regimes = (
 	[ 'all leaves below the root', levels => 2 ],
 	[ 'more room than demand, every other node small', room => 2, change => <<'SQL' ],
@@ -175,7 +176,7 @@ UPDATE yquota.node SET label = 'shared' WHERE substr(name, 5)::integer % 2 = 1;
 SQL
 );
 
-# Nodes and applications in one leaf.
+# Nodes and applications in a single leaf.
 my $fair = q(UPDATE yquota.queue SET ordering_policy = 'fair' WHERE path LIKE 'root.%.%.%');
 my $elastic = q(INSERT INTO yquota.queue (path, capacity) VALUES ('root.other', '9w'));
 my $users = q(UPDATE yquota.application SET username = application_id);
@@ -186,7 +187,7 @@ my @leaf = (
 	[ 'one leaf beyond its share, each application of a user of its own', leaves => 1, change => "$elastic; $users" ],
 );
 
-# growth_rows(CALLED, TIMES): rows of the measurements with one, two and four times as many.
+# growth_rows(CALLED, TIMES): add rows for the measurements with one, two and four times the size.
 sub growth_rows
 {
 	my ($called, $times) = @_;
@@ -203,8 +204,8 @@ sub growth_rows
 	return;
 }
 
-# Three sizes of the growing thing, from a quarter to all of it: linear is four times.
-# The product of nodes and applications would be sixteen times where both grow.
+# Three sizes of the measured number, from a quarter to all of it. Linear growth is four times. If
+# nodes and applications both grow, their product is sixteen times.
 sub growth_case
 {
 	my ($nodes, $applications) = (size('nodes'), size('active_applications'));
@@ -227,7 +228,7 @@ sub growth_case
 	return;
 }
 
-# regime_rows(CALLED, REGIMES): up to half of the size: it is the ratio that tells.
+# regime_rows(CALLED, REGIMES): measure up to half of the size, because only the ratio matters.
 sub regime_rows
 {
 	my ($what, @of) = @_;
@@ -251,7 +252,7 @@ sub regime_rows
 sub regimes_case { return regime_rows('nodes, leaves and applications', @regimes); }
 sub leaf_case { return regime_rows('nodes and applications', @leaf); }
 
-# An application that asks for containers with so many request ids, half of which find a place.
+# An application that requests containers with so many request ids, half of which find room.
 sub keys_case
 {
 	my %times;
@@ -303,13 +304,14 @@ SELECT 'CONTAINER_FINISH', e.container_id, clock_timestamp(), 0, 'bench' FROM en
 SQL
 );
 
-# full_cluster(OPTION...): a full cluster in which every application waits for more. Options are those of cluster().
+# full_cluster(OPTION...): make a full cluster in which every application waits for more. Options are those of
+# cluster().
 sub full_cluster
 {
 	my $size = cluster(@_);
 
 	Cluster::once($database, 'SELECT count(*) FROM yquota.schedule()');
-	# sessions keep clusters from a second cycle on
+	# sessions keep the cluster from the second cycle on
 	Cluster::once($database, "SELECT count(*) FROM yquota.node_heartbeat(ARRAY(SELECT min(name) FROM yquota.node))");
 	Cluster::once($database, 'DELETE FROM yquota.decision');
 	ask(%$size, wave => 1);
@@ -324,7 +326,8 @@ SQL
 	return $size;
 }
 
-# full_copies(OPTION...): the size of such a cluster, and a database to be copied to database().
+# full_copies(OPTION...): return the size of such a cluster, and the database that is copied to
+# database().
 sub full_copies
 {
 	my $size = full_cluster(@_);
@@ -335,7 +338,7 @@ sub full_copies
 	return ($size, $full);
 }
 
-# running_pgbench(NAME, OPTION...): started, with a log of its transactions.
+# running_pgbench(NAME, OPTION...): start pgbench with a log of its transactions.
 sub running_pgbench
 {
 	my ($name, %option) = @_;
@@ -353,8 +356,8 @@ sub running_pgbench
 
 sub is_running { my ($pgbench) = @_; return -d "/proc/$pgbench->{pid}" && `cat /proc/$pgbench->{pid}/stat` !~ /\) Z /; }
 
-# ended(PGBENCH): its transactions, each with client, second of the end and
-# milliseconds, without the time that a client waited for its turn.
+# ended(PGBENCH): return its transactions as client, second of the end and milliseconds, without the
+# time that a client waited for its turn.
 sub ended
 {
 	my ($pgbench) = @_;
@@ -376,7 +379,8 @@ sub ended
 	return sort { $a->{ended_at} <=> $b->{ended_at} } @transactions;
 }
 
-# The wait of each client for its first transaction, and all waits after the first seconds, ascending.
+# Return how long each client waited for its first transaction, and all waits after the first seconds,
+# in ascending order.
 sub first_and_others
 {
 	my @transactions = @_;
@@ -389,11 +393,12 @@ sub first_and_others
 	return ([ values %first ], \@others);
 }
 
-# Work of another session beside heartbeats: it runs "sql" again and again, "seconds" apart, in a database that
-# "prepare" has made ready. "tell" is called with each answer, and "note" reports the result at the end.
+# Work of another session beside heartbeats. It runs "sql" again and again, "seconds" apart, in a database that
+# "prepare" has prepared. "tell" is called with each result, and "note" adds the result to the report at the
+# end.
 #
-# Leaves with more of the cluster than their share give some back in every other round: a two-hundredth of the
-# cluster, ten containers at least. Containers end in the other rounds.
+# In every second round leaves with more than their share give some back: a two-hundredth of the cluster, but
+# at least ten containers. Containers end in the other rounds.
 sub preemption
 {
 	my ($marked, $killed) = (0, 0);
@@ -426,9 +431,8 @@ SQL
 	};
 }
 
-# heartbeats(SIZE, CLIENTS, RATE, BATCH, BESIDE): the figures of first_and_others() for them,
-# while containers end beside, counters are compacted and what was decided is
-# acknowledged.
+# heartbeats(SIZE, CLIENTS, RATE, BATCH, BESIDE): return the figures of first_and_others(). During
+# the heartbeats containers end, counters are compacted and decisions are acknowledged.
 sub heartbeats
 {
 	my ($size, $clients, $rate, $batch, $beside) = @_;
@@ -460,7 +464,8 @@ sub heartbeats
 	return first_and_others(@heartbeats);
 }
 
-# runs(SIZE, FULL, CLIENTS, RATE, BATCH, BESIDE): results of heartbeats(), each time in a copy of the full cluster.
+# runs(SIZE, FULL, CLIENTS, RATE, BATCH, BESIDE): return results of heartbeats(), each in a new copy of the full
+# cluster.
 sub runs
 {
 	my ($size, $full, @how) = @_;
@@ -478,8 +483,8 @@ sub runs
 	return @runs;
 }
 
-# heartbeat_rows(SIZE, FULL, CLIENTS, RATE, LATEST, BESIDE): what is said about
-# heartbeats of so many clients.  LATEST is the limit for 99 %, in milliseconds.
+# heartbeat_rows(SIZE, FULL, CLIENTS, RATE, LATEST, BESIDE): add the rows about heartbeats of so
+# many clients. LATEST is the limit for 99 % of them, in milliseconds.
 sub heartbeat_rows
 {
 	my ($size, $full, $clients, $rate, $latest, $beside) = @_;
@@ -506,7 +511,7 @@ sub heartbeat_rows
 	return;
 }
 
-# A session reports for many nodes at once.
+# Each heartbeat of a session is for many nodes.
 sub batch_row
 {
 	my ($size, $full) = @_;
@@ -518,7 +523,7 @@ sub batch_row
 	return;
 }
 
-# In the full cluster only heartbeats decide: all other decisions were acknowledged.
+# In the full cluster only heartbeats decide, because all earlier decisions were acknowledged.
 sub check_heartbeats
 {
 	my ($finished, $started) = split /\|/, Cluster::once($database, <<'SQL');

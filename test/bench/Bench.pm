@@ -1,5 +1,5 @@
-# Bench.pm: what the cases share: sizes, repetitions, databases to measure in,
-# and the proof that what was measured is right.
+# Bench.pm: what all cases use: sizes, repetitions, databases for measurements, and the check that
+# the measured work is right.
 package Bench;
 
 use strict;
@@ -18,7 +18,7 @@ my %sizes = (
 	copy_containers => [     500_000,    20_000,    500 ],
 	naive_containers => [     20_000,     4_000,    200 ],
 	batch_containers => [    100_000,     5_000,  1_000 ],
-	# how long pgbench runs; or, if that is 0, how many containers it is sent
+	# how long pgbench runs, or, if that is 0, how many containers it sends
 	single_seconds => [            2,         0,      0 ],
 	single_containers => [         0,     1_600,     80 ],
 	hot_seconds => [               2,         1,      0 ],
@@ -54,8 +54,8 @@ my %sizes = (
 	scale_out_rows => [   10_000_000,   200_000,  5_000 ],
 	reservations => [        10_000,     2_000,    100 ],
 	active_reservations => [  1_000,       200,     20 ],
-	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how
-	# many there are
+	# How long heartbeats run, after some seconds in which sessions read the cluster. If that is 0, the number of
+	# heartbeats.
 	heartbeat_seconds => [        15,         3,      0 ],
 	heartbeat_first_seconds => [   5,         1,      0 ],
 	heartbeats => [                0,         0,     80 ],
@@ -67,7 +67,7 @@ my $scale = $ENV{BENCH_SCALE};
 my $column = { full => 0, small => 1, toy => 2 }->{$scale};
 my ($directory) = @ARGV;
 
-# Where files may be written that the server reads.
+# A directory in which files may be written for the server to read.
 sub directory { return $directory; }
 
 sub size { my ($name) = @_; return $sizes{$name}[$column] // die "no size is called $name\n"; }
@@ -84,9 +84,9 @@ sub median
 
 sub ratio { my ($one, $other) = @_; return $other > 0 ? $one / $other : 9**9**9; }
 
-# interleave(NAME => CODE...): run them in turns, every other time in reverse.
-# Each returns a list of name => figure; the medians come back by variant and
-# name.  CODE is given the number of the repetition.
+# interleave(NAME => CODE...): run the variants in turns, in reverse order every second time. Each
+# returns a list of name => figure. Return the medians by variant and name. CODE gets the number of
+# the repetition.
 sub interleave
 {
 	my (@variants) = @_;
@@ -112,7 +112,7 @@ sub interleave
 	return \%found;
 }
 
-# shown(NUMBER): with three digits, or all that it has before the point.
+# shown(NUMBER): show the number with three digits, or with all digits before the decimal point.
 sub shown
 {
 	my ($number) = @_;
@@ -124,8 +124,8 @@ sub shown
 	return sprintf '%.2g', $number;
 }
 
-# patient_milliseconds(SESSION, SQL): how long it took, or how long it was waited
-# for and whether in vain.
+# patient_milliseconds(SESSION, SQL): return how long the statement took, or how long the case
+# waited and whether it gave up.
 sub patient_milliseconds
 {
 	my ($session, $sql) = @_;
@@ -143,8 +143,8 @@ sub patient_milliseconds
 # Databases
 #
 
-# prepared(NAME, OPTION...): a database with projects, prices and the baselines,
-# made once per set of options.
+# prepared(NAME, OPTION...): make a database with projects, prices and the baselines, once for each
+# set of options.
 my %prepared;
 
 sub prepared
@@ -161,7 +161,7 @@ sub prepared
 	return $name;
 }
 
-# fresh(NAME, OPTION...): a copy of it.
+# fresh(NAME, OPTION...): copy such a database.
 sub fresh
 {
 	my ($name, %option) = @_;
@@ -170,7 +170,7 @@ sub fresh
 	return $name;
 }
 
-# events_file(NAME, QUERY): the rows of the query, in a file that COPY reads.
+# events_file(NAME, QUERY): write the rows of the query to a file that COPY reads.
 sub events_file
 {
 	my ($name, $query) = @_;
@@ -180,9 +180,8 @@ sub events_file
 	return $file;
 }
 
-# load(DATABASE, FROM, TO, OPTION...): lifecycles into container_event, in
-# INSERT ... SELECT statements of half a million containers.  running => 1 leaves
-# them running.
+# load(DATABASE, FROM, TO, OPTION...): insert the events of containers by INSERT ... SELECT
+# statements of half a million containers. With running => 1 the containers continue to run.
 sub load
 {
 	my ($database, $from, $to, %option) = @_;
@@ -206,7 +205,7 @@ sub load
 	return;
 }
 
-# compact(DATABASE): compact as the worker does every ten seconds.
+# compact(DATABASE): compact the counters, as the worker does every ten seconds.
 sub compact
 {
 	my ($database) = @_;
@@ -215,9 +214,9 @@ sub compact
 	return;
 }
 
-# check_books(DATABASE, expected counts): a wrong result is no result.  Nothing
-# is set aside, every lifecycle is charged once, and the balances say what the
-# ledger says.  Small books are computed again by verify().
+# check_books(DATABASE, expected counts): check that the books are right, because otherwise the
+# figures are worthless. No event is set aside, every container is charged once, and the balances
+# agree with the ledger. verify() also checks small books.
 sub check_books
 {
 	my ($database, %expected) = @_;

@@ -1,9 +1,9 @@
-# Cluster.pm: the private cluster that the bench runs in, reached through psql
-# and pgbench with the environment's PGHOST, PGPORT and PGUSER.
+# Cluster.pm: the private cluster of the bench, reached through psql and pgbench with the
+# environment's PGHOST, PGPORT and PGUSER.
 #
-# A Session is one psql, kept open.  run() gives what a statement prints,
-# milliseconds() how long the server's client saw it take.  Both die at the
-# first error: a figure of something that failed is none.
+# A Session is one psql process that stays open. run() returns the output of a statement, and
+# milliseconds() returns the time that psql measured. Both die at the first error, because a failed
+# statement gives no figure.
 package Cluster;
 
 use strict;
@@ -63,7 +63,7 @@ sub run
 	return $self->receive;
 }
 
-# milliseconds(SQL...): of each of the statements, as \timing tells them.
+# milliseconds(SQL...): return the time of each statement, as \timing reports it.
 sub milliseconds
 {
 	my ($self, @statements) = @_;
@@ -76,7 +76,7 @@ sub milliseconds
 
 sub backend { my ($self) = @_; return $self->{backend} //= $self->run('SELECT pg_backend_pid()'); }
 
-# The most memory that the backend has used, in KiB, without the server's shared memory.
+# Return the most memory that the backend has used, in KiB, without the server's shared memory.
 sub peak_memory
 {
 	my ($self) = @_;
@@ -89,7 +89,7 @@ sub peak_memory
 	return $peak - $shared;
 }
 
-# Milliseconds of a processor that the backend has used until now.
+# Return the processor time of the backend so far, in milliseconds.
 sub processor_milliseconds
 {
 	my ($self) = @_;
@@ -100,7 +100,7 @@ sub processor_milliseconds
 	return $nanoseconds / 1e6;
 }
 
-# The most memory that statements use, likewise.
+# Return the processor time that a statement uses, in milliseconds.
 sub used_by
 {
 	my ($self, $sql) = @_;
@@ -120,7 +120,7 @@ sub close
 	return;
 }
 
-# WAL position in bytes, whatever has been flushed of it.
+# Return the WAL insert position in bytes.
 sub wal { my ($self) = @_; return $self->run(q(SELECT pg_current_wal_insert_lsn() - '0/0')); }
 
 #
@@ -141,9 +141,8 @@ sub checkpoint { administer('CHECKPOINT'); return; }
 
 sub wal_position { administer('SELECT 1'); return $administrator->wal; }
 
-# copy_database(NAME, TEMPLATE): by copying files, so that what is in the copy
-# is on disk and no part of the measured WAL.  That takes two checkpoints, which
-# a toy has no time for.
+# copy_database(NAME, TEMPLATE): copy the files, so that the copy is on disk and not part of the
+# measured WAL. That takes two checkpoints, which are too slow at toy size.
 sub copy_database
 {
 	my ($name, $template) = @_;
@@ -155,7 +154,7 @@ sub copy_database
 
 sub drop_database { administer("DROP DATABASE IF EXISTS $_[0] WITH (FORCE)"); return; }
 
-# once(DATABASE, SQL): in a session of its own.
+# once(DATABASE, SQL): run SQL in a new session.
 sub once
 {
 	my ($database, $sql) = @_;
@@ -166,7 +165,7 @@ sub once
 	return $answer;
 }
 
-# run_file(DATABASE, FILE, VARIABLE => VALUE...): psql's variables.
+# run_file(DATABASE, FILE, VARIABLE => VALUE...): run a file with psql's variables.
 sub run_file
 {
 	my ($database, $file, %variables) = @_;
@@ -176,8 +175,8 @@ sub run_file
 	return;
 }
 
-# pgbench(DATABASE, SCRIPT, option => value...): transactions of the script and
-# how many of them there were per second.  Every client must get through.
+# pgbench(DATABASE, SCRIPT, option => value...): run the script, and return the number of
+# transactions and their rate per second. Every client must succeed.
 sub pgbench
 {
 	my ($database, $script, %option) = @_;

@@ -1,5 +1,5 @@
-# Events.pm: the cost of sending events: COPY, batches, single rows, one hot
-# project; WAL and memory.
+# Events.pm: the cost of sending events by COPY, in batches, as single rows, and for one hot
+# project. The cases also measure WAL and memory.
 package Events;
 
 use strict;
@@ -23,10 +23,9 @@ sub prepare_session
 
 sub pair_time { my ($seconds, $containers) = @_; return $seconds * 1e6 / $containers; }
 
-# lifecycles(VARIANT, CONTAINERS, SEND): a fresh database, STARTs and FINISHes
-# sent by SEND(session, table, part), as microseconds and WAL bytes per pair.
-# The tables are new, so hardly any page was there before the checkpoint and
-# WAL has no full pages.
+# lifecycles(VARIANT, CONTAINERS, SEND): send STARTs and FINISHes to a fresh database by
+# SEND(session, table, part). Return microseconds and WAL bytes per pair. The tables are new, so
+# hardly any page is older than the checkpoint, and the WAL has no full pages.
 sub lifecycles
 {
 	my ($variant, $containers, $send) = @_;
@@ -50,7 +49,7 @@ sub lifecycles
 	return (time => pair_time($milliseconds / 1000, $containers), wal => $wal / $containers);
 }
 
-# pair_rows(CASE, MEDIANS, WAL TARGET?, comparisons): one row per baseline.
+# pair_rows(CASE, MEDIANS, WAL TARGET?, comparisons): add one row for each baseline.
 sub pair_rows
 {
 	my ($case, $found, @comparisons) = @_;
@@ -115,8 +114,8 @@ sub copy_case
 	return;
 }
 
-# The naive trigger is measured with fewer rows than the others, and so is what
-# it is compared with.
+# The naive trigger is measured with fewer rows than the other variants. Its comparison uses as few
+# rows.
 sub naive_case
 {
 	my $containers = size('naive_containers');
@@ -129,7 +128,7 @@ sub naive_case
 }
 
 #
-# INSERT statements of a thousand rows, each a transaction
+# Write INSERT statements of a thousand rows, each in its own transaction
 #
 
 sub batch_files
@@ -177,7 +176,7 @@ sub batch_case
 	my $found = interleave(map { my $variant = $_; $variant => sub { lifecycles($variant, $containers, $send) } } qw(yquota B S));
 
 	pair_rows($case, $found, [ B => at_most => 1.1 ]);
-	# report the time of S here, because S has no target
+	# report the time of S here, because no target is about it
 	Report::add("$case, times faster than S",
 		figure => $found->{yquota}{time}, figure_unit => 'us/pair', baseline => $found->{S}{time}, baseline_name => 'S',
 		value => ratio($found->{S}{time}, $found->{yquota}{time}), unit => 'x');
@@ -190,13 +189,13 @@ sub batch_case
 # Single rows
 #
 
-# A client's first FINISH is of a container started so many of its own before.
+# A client's first FINISH is for a container that it started so many containers earlier.
 use constant BACKLOG => 200;
 use constant FIRST => 1_000_000;
 
 my $runs = 0;
 
-# duration(CLIENTS, SECONDS): how long pgbench is to run, in its own words.
+# duration(CLIENTS, SECONDS): return pgbench's options for the length of a run.
 sub duration
 {
 	my ($clients, $seconds) = @_;
@@ -204,8 +203,8 @@ sub duration
 	return $seconds ? ('-T' => $seconds) : ('-t' => int(size('single_containers') / $clients) || 1);
 }
 
-# single_rows(VARIANT, DATABASE, OPTION...): transactions per second, where each
-# event is one; WAL bytes per lifecycle.
+# single_rows(VARIANT, DATABASE, OPTION...): return transactions per second, with one event in each,
+# and WAL bytes per container.
 sub single_rows
 {
 	my ($variant, $database, %option) = @_;
@@ -236,8 +235,8 @@ sub single_rows
 	return (rate => 2 * $per_second, wal => $wal / $transactions);
 }
 
-# single_case(NAME, [VARIANTS], OPTION...): medians; one database per variant,
-# in which the runs follow each other.
+# single_case(NAME, [VARIANTS], OPTION...): report medians. Each variant has one database, in which
+# the runs follow each other.
 sub single_case
 {
 	my ($name, $variants, %option) = @_;
@@ -270,7 +269,7 @@ sub many_projects_case
 	my $found = single_case($name, [qw(yquota B)], clients => $clients, %option);
 
 	rate_row("$case against B", $found, 'B', $target);
-	# each run follows a checkpoint, so full pages of both are in it
+	# each run follows a checkpoint, so the WAL of both variants includes full pages
 	Report::add("$case, WAL of a lifecycle", figure => $found->{yquota}{wal}, figure_unit => 'B',
 		baseline => $found->{B}{wal}, baseline_name => 'B', value => ratio($found->{yquota}{wal}, $found->{B}{wal}),
 		unit => 'x', at_most => 1.4)
@@ -279,11 +278,11 @@ sub many_projects_case
 }
 
 #
-# All clients send events of one project
+# All clients send events of one common project
 #
 
-# Samples of sessions that wait for a lock, taken by a session that runs beside pgbench. Extending a table is not a
-# wait for a balance.
+# Samples of sessions that wait for a lock, taken by a session beside pgbench. Waits for the extension of a table
+# are not counted, because they are not about a balance.
 sub sampler
 {
 	my ($database) = @_;
@@ -351,8 +350,8 @@ sub hot_case
 # Memory
 #
 
-# memory_case: the peak memory of a backend after one statement of many rows, and after one of fewer.  Kinds are
-# STARTs only, or all events of half as many containers.
+# memory_case: the peak memory of a backend after one statement of many rows, and after one of fewer rows. The
+# rows are STARTs only, or all events of half as many containers.
 sub memory_case
 {
 	my ($name, $case, $work_mem_mb, $whole) = @_;
@@ -360,7 +359,7 @@ sub memory_case
 	my %containers = map { $_ => size("memory_$_") * ($whole ? 1 : 2) } qw(containers part);
 	my @run;
 
-	# how much memory something takes is the same each time
+	# memory is the same in each repetition
 	local $ENV{BENCH_REPETITIONS} = 1;
 	foreach my $part (sort keys %containers)
 	{
@@ -371,7 +370,7 @@ sub memory_case
 			my $session = Cluster->new($database);
 
 			$session->run("SET work_mem = '${work_mem_mb}MB'");
-			# load the data that a backend needs to charge anything
+			# make the backend load the data that it needs to charge anything
 			$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'first', '2023-11-14 23:00+00', 'p1000', '[vcores=1]')");
 			$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'first', '2023-11-14 23:30+00')");
 			my $before = $session->peak_memory;
@@ -405,7 +404,7 @@ sub cases
 	return (
 		'copy-yarn-ordered' => sub { copy_case(@_, 'COPY, YARN ids, in order') },
 		'copy-yarn-shuffled' => sub { copy_case(@_, 'COPY, YARN ids, shuffled', shuffled => 1) },
-		# the others let any project hold any of the allocations
+		# in the other cases any project may use any of the allocations
 		'copy-yarn-few' => sub { copy_case(@_, 'COPY, YARN ids, shuffled, 20 allocations a project', shuffled => 1, kinds => 20) },
 		'copy-pod-ordered' => sub { copy_case(@_, 'COPY, free ids, in order', ids => 'pod') },
 		'copy-pod-shuffled' => sub { copy_case(@_, 'COPY, free ids, shuffled', ids => 'random', shuffled => 1) },

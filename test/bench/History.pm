@@ -1,9 +1,10 @@
-# History.pm: whether a long history slows the present, what reports and proof
-# cost when there is one, and how much room it takes.
+# History.pm: whether a long history makes new events slower, what reports and verify() cost with a long history, and
+# how much space it takes.
 #
-# The books cover a year. They grow in stages, each a database of its own. The first three stages lie within the last
-# month; the others cover the eleven months before it, at first with a tenth of their containers. Half of the
-# containers have YARN's ids; the others have random ids, which touch all of an index. Prices change every hour.
+# The books cover a year. They grow in stages, each in its own database. The first three stages lie within the last
+# month. The other stages cover the eleven months before, at first with a tenth of their containers. Half of the
+# containers have YARN's ids. The others have random ids, which touch all parts of an index. Prices change every
+# hour.
 package History;
 
 use strict;
@@ -16,7 +17,7 @@ use Report;
 use Running;
 use Workload;
 
-# A growth within this factor counts as flat: figures of equal work differ as much here.
+# Growth up to this factor counts as flat, because figures of equal work differ by that much here.
 use constant FLAT => 1.2;
 
 use constant MONTH_S => 30 * 86400;
@@ -27,7 +28,7 @@ my @sizes = grep { $_ ne 'books_thin' } @stages;
 my %loaded = (month => 0, others => 0);
 my $next = 0;
 
-# function_exists(DATABASE, FUNCTION): whether this yquota has it.
+# function_exists(DATABASE, FUNCTION): return whether this version of yquota has the function.
 sub function_exists
 {
 	my ($database, $function) = @_;
@@ -35,8 +36,8 @@ sub function_exists
 	return Cluster::once($database, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'yquota'::regnamespace AND proname = '$function'");
 }
 
-# add_containers(DATABASE, month or others, up to how many, parts): history is
-# sealed after each part.
+# add_containers(DATABASE, month or others, up to how many, parts): add containers, and seal history
+# after each part.
 sub add_containers
 {
 	my ($database, $part, $to, $parts) = @_;
@@ -69,7 +70,8 @@ sub hourly_prices
 	return;
 }
 
-# books(STAGE): its database; made when it or a later one is first asked for.
+# books(STAGE): return the database of a stage. It is made when that stage or a later one is first
+# requested.
 my $made = 0;
 my (%size_at, %containers_at);
 
@@ -117,7 +119,7 @@ sub finish_stage
 	my ($database) = @_;
 	my $containers = $loaded{month} + $loaded{others};
 
-	# as the worker does
+	# do what the worker does
 	1 while Cluster::once($database, 'SELECT yquota_internal.tend_history()') ne '';
 	Cluster::once($database, 'VACUUM ANALYZE');
 	Cluster::checkpoint();
@@ -136,7 +138,7 @@ sub database_size
 		SQL
 }
 
-# stages with a name for people; the last one is of running containers only.
+# Stages with a readable name; the last one has only running containers.
 sub states_of_the_books
 {
 	return ((map { [ $_, books($_), size($_) . ' finished' ] } @sizes),
@@ -160,10 +162,10 @@ sub flat_rows
 }
 
 #
-# The cost of an event when much has happened before
+# The cost of an event after a long history
 #
 
-# Each batch is rolled back, so the books stay as long as they are.
+# Each batch is rolled back, so the books keep their size.
 sub flat_batch_case
 {
 	my ($name, $case, $ids) = @_;
@@ -198,7 +200,7 @@ sub flat_batch_case
 	return;
 }
 
-# Single rows stay in the books, a few thousand of them each time.
+# Single rows stay in the books, a few thousand in each repetition.
 sub flat_single_case
 {
 	my ($name, $case) = @_;
@@ -231,7 +233,7 @@ sub month_cost_case
 	  Workload::ORIGIN, Workload::ORIGIN + MONTH_S;
 	my (@run, @sessions);
 
-	# the larger books are a copy of the smaller ones, which no session may use during the copy
+	# the larger books are a copy of the smaller books, which no session may use during the copy
 	books('books_all');
 	foreach my $stage (qw(books_thin books_all))
 	{
@@ -251,7 +253,7 @@ sub month_cost_case
 	return;
 }
 
-# An application of its own in the largest books, half of whose containers run.
+# The costs of one application in the largest books, half of whose containers run.
 sub container_cost_case
 {
 	my $database = books('books_all');
@@ -295,8 +297,7 @@ sub container_cost_case
 	return;
 }
 
-# Books of a month alone, with prices as a busy cluster has them: one of each
-# group every ten seconds.
+# Books of only one month, with prices as in a busy cluster: each group changes every ten seconds.
 my $dense_is_made = 0;
 
 sub dense_books
@@ -320,7 +321,7 @@ sub dense_books
 	return $database;
 }
 
-# Questions about a month, each with its bound in milliseconds, if it has one.
+# Reports about a month, some of them with a limit in milliseconds.
 sub questions_of_month
 {
 	my ($database) = @_;
@@ -342,8 +343,8 @@ sub questions_of_month
 	);
 }
 
-# The clock stands at the end of the month.  A first answer, in a connection of
-# its own, and one that follows.
+# The clock stands at the end of the month. The case measures the first report in a new connection,
+# and a second one.
 sub month_reports_case
 {
 	my ($name) = @_;
@@ -371,7 +372,7 @@ sub month_reports_case
 	return;
 }
 
-# Books of a month alone, in which hardly two containers share project, user and queue.
+# Books of only one month, in which hardly two containers have the same project, user and queue.
 sub scattered_books
 {
 	my $database = 'books_scattered';
@@ -383,7 +384,7 @@ sub scattered_books
 	return $database;
 }
 
-# The ledger rolled up once, the gain, and the size of the sums.
+# A roll-up of the whole ledger, what it gains, and the size of the sums.
 sub roll_up_case
 {
 	my ($name) = @_;
@@ -413,7 +414,7 @@ sub roll_up_case
 	return;
 }
 
-# The size of a table and its children, indexes included.
+# Return the size of a table and its children, including indexes.
 sub megabytes
 {
 	my ($session, $table) = @_;
@@ -425,10 +426,11 @@ sub megabytes
 }
 
 #
-# Proof, archive and room
+# Verification, archiving and space
 #
 
-# prove(DATABASE, ARGUMENT): milliseconds, once, for it takes long.
+# prove(DATABASE, ARGUMENT): return the milliseconds of verify(), measured only once because it
+# takes long.
 sub prove
 {
 	my ($database, $argument) = @_;
@@ -465,7 +467,7 @@ sub verify_case
 	return;
 }
 
-# This case must be the last one that uses the third stage, because it removes its history.
+# This case must be the last one to use the third stage, because it removes its history.
 sub archive_case
 {
 	my $database = books('books_third');

@@ -1,5 +1,5 @@
-# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm. The cases measure the time of node reports
-# and of the list by load, and the rate at which containers are allocated by the list.
+# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm. The cases measure node reports, sorting of
+# the list by load, and the rate at which containers are allocated from the list.
 package Opportunistic;
 
 use strict;
@@ -12,9 +12,10 @@ use FindBin;
 use List::Util qw(min);
 use Report;
 
-# Nodes that report at once, containers that are wanted in a call, and room of a node for them.
+# The number of nodes that report at once, of containers that a call requests, and of free places on
+# a node.
 use constant { BATCH => 100, CALL => 1000, PLACES => 100 };
-# Constants of the rule for a cluster with few nodes.
+# The corresponding numbers for the rule that only the least loaded nodes are used.
 use constant { FEW_NODES => 10, FEW_PLACES => 15 };
 use constant EVENTS_PER_SECOND => 400;
 use constant CALLS_PER_SECOND => 400;
@@ -23,7 +24,7 @@ my $database = Allocation::database();
 
 sub application { return sprintf 'application_1700000000000_%06d', $_[0]; }
 
-# The cluster without anything that is asked for; SETTINGS are columns of scheduler_setting.
+# Make the cluster without any requests; SETTINGS are columns of scheduler_setting.
 sub cluster
 {
 	my ($settings) = @_;
@@ -44,7 +45,7 @@ sub enable
 	return;
 }
 
-# A round of reports of all nodes, in batches: the statements.
+# Return the statements of a round of reports of all nodes, in batches.
 sub reports
 {
 	my ($nodes) = @_;
@@ -96,7 +97,7 @@ sub report_case
 	return;
 }
 
-# An application asks for many containers, call by call.
+# Let an application request many containers, call by call.
 sub calls
 {
 	my ($session, $count) = @_;
@@ -116,7 +117,7 @@ sub allocate_case
 		my $session = Cluster->new($database);
 
 		report_all($session, $size);
-		# the list was made when the first nodes had reported
+		# the list was made when only the first nodes had reported
 		$session->run(q(DELETE FROM yquota_internal.load_list; SELECT count(*) FROM yquota.report_nodes('{}')));
 		Cluster::checkpoint();
 		my $calls = min(11, int($size->{nodes} * PLACES / CALL));
@@ -124,7 +125,7 @@ sub allocate_case
 		shift @milliseconds;
 		push @rates, 1000 * CALL / median(@milliseconds);
 		$session->close;
-		# queues do not count them as used
+		# queues do not count opportunistic containers as used
 		check_books($database, running => $calls * CALL, used => 0, events => $calls * CALL, charges => 0);
 	}
 	Report::add(sprintf('allocate_opportunistic() of %d containers: given out, recorded and charged', CALL), figure => median(@rates), figure_unit => '/s',
@@ -133,7 +134,7 @@ sub allocate_case
 	return;
 }
 
-# The ten least loaded nodes have room for 150 containers, for any number of applications and calls.
+# The ten least loaded nodes have room for 150 containers, for all applications and calls together.
 sub rule_case
 {
 	my $size = cluster(sprintf "opportunistic_queue_capacity = %d, opportunistic_nodes_used = %d, node_sorting_interval = '1 hour'", FEW_PLACES, FEW_NODES);
@@ -155,7 +156,7 @@ sub rule_case
 	return;
 }
 
-# Single containers, while events come.
+# Allocations of single containers, while events arrive.
 sub single_case
 {
 	my ($size, $full) = Allocation::full_copies();
@@ -190,7 +191,7 @@ sub single_case
 	return;
 }
 
-# Prices with the load of all queues in them, and without.
+# The computation of prices with the load of all queues, and without it.
 sub price_case
 {
 	my (@with, @without, $size);
@@ -213,7 +214,7 @@ sub price_case
 	return;
 }
 
-# Calls for one container, by turns without an interceptor and with one that passes on its input.
+# Calls for one container, in turns without an interceptor and with one that returns its input.
 use constant { TURNS => 10, CALLS_OF_TURN => 100 };
 
 sub interceptor_case
@@ -237,7 +238,7 @@ sub interceptor_case
 			$session->run($call);
 			$used{$is_on} = $session->used_by(join ";\n", ($call) x CALLS_OF_TURN) / CALLS_OF_TURN;
 		}
-		# the first turn is for the session to get to know the cluster
+		# in the first turn the session reads the cluster
 		next if !$turn;
 		push @without, $used{0};
 		push @with, $used{1};
@@ -250,7 +251,7 @@ sub interceptor_case
 	return;
 }
 
-# At each node so many containers arrive that two of ten OPPORTUNISTIC ones wait, and two are killed for GUARANTEED
+# On each node several containers arrive. Of the ten OPPORTUNISTIC ones two wait, and two are killed for GUARANTEED
 # ones.
 my $arriving = <<'SQL';
 CREATE TABLE arriving AS
@@ -263,7 +264,7 @@ SELECT 'CONTAINER_START', r.container_id, clock_timestamp(), a.project, a.applic
 FROM arriving AS r, (SELECT * FROM yquota.application ORDER BY application_id LIMIT 1) AS a;
 SQL
 
-# Calls of the agents of nodes, each a transaction, and the end of a container without a queue.
+# Calls of nodes' agents, each in its own transaction, and the end of a container without a queue.
 my @queue_calls = (
 	[ 'enqueue_container()', 'SELECT * FROM arriving AS r, yquota.enqueue_container(r.node, r.container_id) WHERE r.number = $1', 'true' ],
 	[ 'node_work(), two containers to be killed', 'SELECT * FROM arriving AS r, yquota.node_work(r.node) WHERE r.number = $1', 'r.number <= (SELECT count(DISTINCT node) FROM arriving)' ],
@@ -275,7 +276,7 @@ my @event_alone = (
 	q(INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) SELECT 'CONTAINER_FINISH', r.container_id, clock_timestamp(), 0 FROM arriving AS r WHERE r.number = $1),
 	q(r.container_id IN (SELECT q.container_id FROM yquota.node_queue AS q WHERE q.state = 'RUNNING' AND q.execution_type = 'GUARANTEED')));
 
-# A session of a cluster in which containers arrive, after STATEMENTS.
+# Return a session on a cluster in which containers arrive, after STATEMENTS.
 sub arriving
 {
 	my ($nodes, @statements) = @_;
@@ -284,7 +285,7 @@ sub arriving
 	Cluster::once($database, $_) foreach sprintf($arriving, $nodes), @statements, 'VACUUM ANALYZE';
 	Cluster::checkpoint();
 	my $session = Cluster->new($database);
-	# load the data that a session reads once
+	# make the session load the data that it reads once
 	$session->run(q(BEGIN; SELECT * FROM yquota.enqueue_container('node000000', 'container_0_1'); ROLLBACK));
 	return $session;
 }
@@ -357,7 +358,8 @@ sub over_allocation_case
 	return;
 }
 
-# The extra time of other orders of nodes' queues: when containers arrive, and when one ends while two wait.
+# The extra time of other orders of nodes' queues: when containers arrive, and when a container ends while
+# two wait.
 my @ranked = (
 	q(INSERT INTO yquota_internal.expected_duration (container_id, expected_duration) SELECT container_id, (13 - number % 12) * interval '1 minute' FROM arriving WHERE NOT is_guaranteed),
 	q(INSERT INTO yquota_internal.reported_progress (container_id, progress, reported_at) SELECT container_id, number % 100 / 100.0, now() FROM arriving WHERE NOT is_guaranteed),
@@ -371,7 +373,7 @@ my @order_calls = (
 		q(r.container_id IN (SELECT min(q.container_id) FROM yquota.node_queue AS q WHERE q.state = 'RUNNING' AND q.execution_type = 'GUARANTEED' GROUP BY q.node)) ]);
 my $killed_end = q(SELECT count(*) FROM (SELECT node, container_id FROM yquota.node_queue WHERE state = 'KILLING') AS q, yquota.container_ended(q.node, q.container_id, exit_status => -108));
 
-# The session of a copy of the cluster in which containers arrive, after STATEMENTS.
+# Return a session on a copy of the cluster in which containers arrive, after STATEMENTS.
 sub copy_of_arriving
 {
 	my ($copy, @statements) = @_;
@@ -381,7 +383,8 @@ sub copy_of_arriving
 	return Cluster->new($copy);
 }
 
-# Milliseconds of a call in each of two sessions, node by node in turns: a list of pairs.
+# Return the milliseconds of a call in two sessions, which take turns node by node, as a list of
+# pairs.
 sub times_by_turns
 {
 	my ($sessions, $sql, $which) = @_;
@@ -398,7 +401,7 @@ sub times_by_turns
 	return @times;
 }
 
-# At each node one of the two waiting containers has started.
+# Check that on each node one of the two waiting containers has started.
 sub check_orders
 {
 	my ($session, $nodes) = @_;
@@ -441,7 +444,7 @@ sub order_case
 	return;
 }
 
-# The extra time of heartbeats where a queue promotes by a rule and no promotion is due.
+# The extra time of heartbeats when a queue has a promotion rule, but no promotion is due.
 sub promotion_case
 {
 	my ($size, $full) = Allocation::full_copies();
@@ -474,7 +477,7 @@ sub promotion_case
 	return;
 }
 
-# The extra time of allocations under limits of sharing that have room.
+# The extra time of allocations with limits of sharing that are not reached.
 sub limits_case
 {
 	my @limits = (q(UPDATE yquota.queue SET opportunistic_maximum_containers = 10000000 WHERE path = 'root'),
@@ -515,7 +518,8 @@ sub limits_case
 	return;
 }
 
-# The milliseconds of a statement, whose parameter is the number of an arrival that WHICH chooses.
+# Return the milliseconds of a statement, whose parameter is the number of an arrival that WHICH
+# chooses.
 sub processor_time
 {
 	my ($session, $sql, $which) = @_;

@@ -1,5 +1,5 @@
-# Preemption.pm: rounds of preemption in the full cluster of Allocation.pm. The cases measure a round with nothing to
-# preempt, a round that kills containers, and its marks.
+# Preemption.pm: rounds of preemption in the full cluster of Allocation.pm. The cases measure a round that selects
+# nothing, a round that kills containers, and the memory of its marks.
 package Preemption;
 
 use strict;
@@ -10,18 +10,18 @@ use Bench;
 use Cluster;
 use Report;
 
-# Marks for which there is room in so many MB.
+# The memory in MB that the marks may use.
 use constant MOST_MARKS_MB => 15;
-# Rounds that are measured one after the other.
+# The number of rounds that are measured one after the other.
 use constant ROUNDS => 10;
-# A kill is so many seconds after the mark, which is longer than the wait.
+# Seconds from the mark to the kill, which are longer than the configured wait.
 use constant SECONDS_SINCE_MARK => 20;
 
 my $round = 'yquota.preempt_containers()';
 
-# full(SETTINGS): the full cluster in which one half of the leaves has twice its
-# guarantee, and the other half wants it.  As some requests find no place, all ask
-# for some more.  SETTINGS is SQL that decides how much has to go.
+# full(SETTINGS): make the full cluster, in which one half of the leaves has twice its guarantee,
+# and the other half requests that excess. Some requests find no room, so all applications request
+# some more. SETTINGS is SQL that determines how much must be preempted.
 my ($size, $full);
 
 sub full
@@ -41,8 +41,8 @@ SQL
 	return Cluster->new(Allocation::database());
 }
 
-# timed(SESSION, CALL): milliseconds of a round, those of a processor, and how many
-# containers it has marked and killed.
+# timed(SESSION, CALL): return the milliseconds of a round, its processor time, and the numbers of
+# containers that it marked and killed.
 sub timed
 {
 	my ($session, $call) = @_;
@@ -71,7 +71,7 @@ sub running { my ($session) = @_; return $session->run('SELECT count(*) FROM yqu
 # A round that selects nothing
 #
 
-# A round reads no container when it selects none.
+# Check that a round reads no container if it selects none.
 sub check_unread
 {
 	my ($session) = @_;
@@ -113,10 +113,10 @@ sub nothing_case
 }
 
 #
-# A round that kills the containers that an earlier one has marked
+# A round that kills the containers which an earlier round has marked
 #
 
-# The memory of a session that holds the cluster and has made a round without containers.
+# Return the memory of a session that has read the cluster and run a round without containers.
 sub memory_without_containers
 {
 	my $session = full();

@@ -1,5 +1,5 @@
-# Queues.pm: decisions about queues, changes of them, their configuration as a
-# whole, and submissions to them.
+# Queues.pm: decisions about queues, changes of queues, the import and export of their
+# configuration, and submissions to them.
 package Queues;
 
 use strict;
@@ -9,8 +9,8 @@ use Bench;
 use Cluster;
 use Report;
 
-# Six levels: 10 queues below the root at full size, 10 below each of them, 5, 3
-# and 5; and leaves that rules name.
+# Six levels of queues: at full size 10 queues below root, 10 below each of them, and then 5, 3 and
+# 5. Further leaves are those that rules name.
 sub configuration
 {
 	return sprintf <<'SQL', size('queue_branches'), size('mapping_rules');
@@ -32,8 +32,8 @@ COMMIT;
 SQL
 }
 
-# Decisions per second.  The first run fills caches; what it counts must be some
-# of the decisions, not all and not none.
+# Return decisions per second. The first run fills caches. The rows that it counts must be some of
+# the decisions, not all and not none.
 sub rate
 {
 	my ($session, $query, $decisions) = @_;
@@ -75,8 +75,8 @@ SQL
 	return;
 }
 
-# changed(SESSION, STATEMENT...): milliseconds of a change with its commit, the
-# check of the whole configuration included.  The first round is not counted.
+# changed(SESSION, STATEMENT...): return the milliseconds of a change with its commit, which checks
+# the whole configuration. The first round does not count.
 sub changed
 {
 	my ($session, @statements) = @_;
@@ -85,7 +85,7 @@ sub changed
 	return median(map { $session->milliseconds(@statements) } 1 .. 3 * repetitions());
 }
 
-# The first answer after a change by another session, which exists for this purpose.
+# Return the time of the first decision after a change by another session.
 sub first_answer
 {
 	my ($session, $database, $query) = @_;
@@ -135,8 +135,8 @@ sub changes_case
 	return;
 }
 
-# The configuration as one document: into empty tables; again, when nothing
-# changes; and out of them.
+# The configuration as one document: imported into empty tables, imported again without a change,
+# and exported.
 sub import_case
 {
 	my $database = 'queues';
@@ -170,8 +170,8 @@ sub import_case
 	return;
 }
 
-# Room for applications in all queues; and one that has little for application
-# masters, so that applications wait in it.
+# All queues have room for applications, but one queue has little room for application masters, so
+# that applications wait there.
 sub submission_configuration
 {
 	return configuration() . <<'SQL';
@@ -216,8 +216,8 @@ SELECT state FROM yquota.submit_application('application_1_' || nextval('submitt
 SQL
 	finish => q(SELECT yquota.finish_application('application_1_' || nextval('ended'));));
 
-# submissions(DATABASE, NAME, CLIENTS, TRANSACTIONS): per second; without their
-# number for as long as single rows are measured.
+# submissions(DATABASE, NAME, CLIENTS, TRANSACTIONS): return submissions per second. Without
+# TRANSACTIONS, run for as long as single rows are measured.
 sub submissions
 {
 	my ($database, $name, $clients, $transactions) = @_;
@@ -269,8 +269,8 @@ sub submission_case
 	return;
 }
 
-# Everything that was submitted is there, some of it waits, and nothing was
-# refused; counters are the result.
+# Check that all submitted applications exist, some of them wait, none was refused, and counters
+# agree with them.
 sub check_applications
 {
 	my ($session) = @_;

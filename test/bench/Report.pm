@@ -1,8 +1,8 @@
 # Report.pm: the table of figures.
 #
-# A row has a case and a figure, or the reason for its absence. It has the figure that it is compared with. The judged
-# value is the ratio of the two or the figure itself. The target is the bound of the value. Targets come from the
-# specification. A row without a target informs.
+# A row has a case and a figure, or the reason why there is no figure. It may have a second figure, with which the
+# first is compared. The judged value is the ratio of the two or the figure itself, and the target is its limit.
+# Targets come from the specification. A row without a target is only for information.
 package Report;
 
 use strict;
@@ -17,7 +17,7 @@ my @rows;
 #   figure, baseline   numbers, with figure_unit and baseline_name
 #   value              the judged figure, with unit; x for a ratio
 #   at_most, at_least  the target
-#   target             its text, made from these if left out
+#   target             its text, by default made from these
 #   note               anything worth knowing
 #   missing            why there is no figure
 sub add
@@ -73,7 +73,7 @@ sub cells
 
 my @heading = ('case', 'yquota', 'baseline', 'value', 'target', 'verdict', 'note');
 
-# write_files(NAME, ABOUT): NAME.md and NAME.json; returns the table as text.
+# write_files(NAME, ABOUT): write NAME.md and NAME.json, and return the table as text.
 sub write_files
 {
 	my ($name, $about) = @_;
@@ -94,7 +94,7 @@ sub write_files
 	} @table;
 
 	write_file("$name.md", "# yquota bench\n\n" . join('', map { "- $_: $about->{$_}\n" } sort keys %$about) . "\n$text");
-	# A target that is no number here would be one there: numbers are made so.
+	# Numbers must be converted, because JSON would otherwise show them as strings.
 	my @numeric = map {
 		my %row = %$_;
 		foreach my $key (qw(figure baseline value at_most at_least))

@@ -1,5 +1,5 @@
-# Reservation.pm: a plan with many reservations. The cases measure a submission, by both agents and with windows of
-# any length, the plan of a week, and following the plan.
+# Reservation.pm: a plan with many reservations. The cases measure a submission with both agents and with windows
+# of any length. They also measure reports about a week of the plan, and rounds of the plan follower.
 package Reservation;
 
 use strict;
@@ -13,27 +13,29 @@ use Report;
 
 use constant { HOUR => 3600, DAY => 86_400 };
 use constant { DAYS => 30, USERS => 100 };
-# Submissions of each kind that are measured.
+# The number of measured submissions of each kind.
 use constant SUBMISSIONS => 21;
-# Calls that people read.
+# The number of measured calls of reports.
 use constant CALLS => 5;
-# Windows of a search by the agent that aligns, and how many times as many it is to take linear time for.
+# The number of windows in a search by the aligned agent, and the factor of growth over which its time
+# must be linear.
 use constant { WINDOWS => 10_000, MORE => 10 };
-# Figures that should be equal, or grow with the number of windows, may be this many times larger.
+# The factor by which figures may differ that should be equal or should grow with the number of
+# windows.
 use constant TOLERANCE => 1.2;
-# Changes of shares after which a heartbeat is measured.
+# The number of changed shares after which a heartbeat is measured.
 use constant AFTER => 30;
-# Milliseconds that a search may go on after it was cancelled.
+# The milliseconds in which a cancelled search must end.
 use constant CANCELLED_AFTER => 100;
 
 my $database = 'reservation';
 my $number = 100_000;
 
-# The instant so many seconds after the first one of the plan.
+# Return the instant so many seconds after the first instant of the plan.
 sub at { return sprintf q('2026-03-02 00:00+00'::timestamptz + %d * interval '1 s'), $_[0]; }
 
-# plan(seconds => N): a session with a plan that has accepted reservations of an hour or two in so many seconds. Each
-# has up to a twenty-fifth of the plan.
+# plan(seconds => N): return a session with a plan that has accepted reservations of one or two hours within so many
+# seconds. Each has up to a twenty-fifth of the plan.
 sub plan
 {
 	my (%option) = @_;
@@ -68,7 +70,8 @@ SQL
 	return Cluster->new($database);
 }
 
-# submission(SECONDS, OPTION...): a call for containers that may be anywhere in so many seconds.
+# submission(SECONDS, OPTION...): return a call for containers that may run anywhere within so many
+# seconds.
 sub submission
 {
 	my ($seconds, %option) = @_;
@@ -79,7 +82,8 @@ sub submission
 	  ++$number, $option{owner} // 'u', $number % USERS, at(0), at($seconds), $containers, $option{duration} // HOUR, $option{gang} // 10;
 }
 
-# Milliseconds of a submission, and of a processor, which is accepted.  The first one of a session is not counted.
+# Return the milliseconds of an accepted submission, and its processor time. The first submission of a session
+# does not count.
 sub submit
 {
 	my ($session, $seconds, %option) = @_;
@@ -103,10 +107,10 @@ sub described { return sprintf '%d reservations over %d days', size('reservation
 sub of_processor { return sprintf '%s ms of a processor', Bench::shown($_[0]); }
 
 #
-# By the first place that fits
+# The greedy agent: the first place that fits
 #
 
-# Compare a plan with as many segments in its usual length and in ten times the length.
+# Compare plans with the same number of segments, in the usual length and in ten times that length.
 sub greedy_case
 {
 	my $found = interleave(map {
@@ -133,7 +137,7 @@ sub greedy_case
 }
 
 #
-# By the load of windows
+# The aligned agent: the window with the lowest load
 #
 
 sub aligned_case
@@ -169,7 +173,7 @@ sub aligned_case
 	return;
 }
 
-# How long after its time a search ends that has too little of it.
+# Return how long a search continues after its statement has timed out.
 sub cancelled
 {
 	my ($session) = @_;
@@ -184,7 +188,7 @@ sub cancelled
 }
 
 #
-# Views and reports that people read
+# Views and reports for people
 #
 
 sub week_case
@@ -219,9 +223,9 @@ sub week_case
 # Following the plan
 #
 
-# A session with a plan of active reservations: hours of them that begin together, each with another
-# amount in each fifth of the hour.  With reserved_factor => N they pay that part of the price, which
-# changes every ten seconds of the first hour.
+# Return a session with a plan of active reservations. They begin together and last for hours, each
+# with another amount in each fifth of an hour. With reserved_factor => N they pay that part of the
+# price, which changes every ten seconds of the first hour.
 sub active_plan
 {
 	my (%option) = @_;
@@ -277,14 +281,14 @@ sub follow_case
 	}
 	Report::add("follow_plans(): a round that sizes $active queues", figure => median(@resizing), figure_unit => 'ms', value => median(@resizing), unit => 'ms', at_most => 100);
 	Report::add('the same when nothing changes', figure => median(@empty), figure_unit => 'ms', value => median(@empty), unit => 'ms', at_most => 10);
-	# exclude the WAL that the server writes by itself now and then
+	# exclude the WAL that the server sometimes writes by itself
 	Report::add('its WAL', figure => min(@wal), figure_unit => 'bytes', value => min(@wal), unit => 'bytes', at_most => 0);
 	Cluster::drop_database($database);
 	return;
 }
 
 #
-# Heartbeats beside rounds of the follower
+# Heartbeats beside rounds of the plan follower
 #
 
 # Leaves become queues of active reservations, which have nine tenths of the cluster.
@@ -316,8 +320,8 @@ SELECT count(reserve(n, -3600, 86400)) FROM leaf;
 SELECT count(*) FROM yquota.follow_plans();
 SQL
 
-# Each case has a name, its SQL and the least number of rows of a round. For two minutes after the SQL, a round each
-# second finds changes.
+# Each case has a name, its SQL and the minimum number of rows that a round returns. For two minutes after the SQL,
+# a round in each second finds changes.
 sub changes
 {
 	my $active = size('active_reservations');
@@ -337,7 +341,7 @@ FROM yquota.reservation_allocation, generate_series(0, 119) AS s;
 SQL
 }
 
-# rounds(NAME, SQL, ROWS): the rounds beside Allocation::heartbeats().
+# rounds(NAME, SQL, ROWS): measure the rounds beside Allocation::heartbeats().
 sub rounds
 {
 	my ($name, $sql, $rows) = @_;
@@ -372,7 +376,7 @@ sub heartbeat_case
 	return;
 }
 
-# The next heartbeat of a session after ten shares have changed, and others.
+# The next heartbeat of a session after ten shares have changed, and further heartbeats.
 sub after_row
 {
 	my ($size, $full) = @_;

@@ -9,11 +9,11 @@ use Cluster;
 use Report;
 use Workload;
 
-# Times of fractions of a millisecond differ by more from run to run.
+# Times of fractions of a millisecond differ more from run to run.
 use constant SAME_TIME => 1.3;
 
-# running(SIZE, OPTION...): a database with that many running containers, made
-# once, not to be charged to.
+# running(SIZE, OPTION...): return a database with that many running containers. It is made once,
+# and no case may charge to it.
 my %made;
 
 sub running
@@ -30,7 +30,7 @@ sub running
 	return $database;
 }
 
-# copy_of(DATABASE): to be changed and dropped.
+# copy_of(DATABASE): return a copy that a case may change and drop.
 sub copy_of
 {
 	my ($database) = @_;
@@ -49,9 +49,9 @@ my %changes = (
 );
 my $changed = 0;
 
-# Several changes, each of which writes its WAL. One change between the checkpoint and the measured ones keeps the
-# full pages of the tables that every change touches out of the measurement. The median excludes full pages that only
-# one of the changes touches.
+# Several changes, each of which writes its WAL. One change comes between the checkpoint and the measured ones. So
+# the full pages of tables that every change touches are not measured. The median excludes full pages that only one
+# of the changes touches.
 sub change
 {
 	my ($what, $session) = @_;
@@ -68,7 +68,7 @@ sub change
 	return (time => median(@milliseconds), wal => median(@wal));
 }
 
-# The cost of writing to each running container.
+# The cost of an UPDATE of every running container.
 sub update_all
 {
 	my ($session) = @_;
@@ -130,7 +130,7 @@ sub change_case
 }
 
 #
-# A change of a base price, and events meanwhile
+# A change of a base price, and events during it
 #
 
 sub base_price_case
@@ -144,7 +144,7 @@ sub base_price_case
 		return "INSERT INTO yquota.container_event (event, container_id, project, allocation) VALUES ('CONTAINER_START', '$id', 'p1000', '[vcores=1]')";
 	};
 
-	# an event that waits does not wait for ever
+	# an event that waits gives up after a time
 	$feed->run(q(SET lock_timeout = '10s'));
 	$feed->run($start->()) foreach 1 .. 20;
 	my $found = interleave(
@@ -175,7 +175,8 @@ sub base_price_case
 	return;
 }
 
-# A node of many gets another label, which has a factor: its containers are cut, and no others.
+# A node among many gets another label, which has a factor. Only the charges of its containers are
+# split.
 sub node_label_case
 {
 	my $database = copy_of(running('running_most'));
@@ -200,7 +201,7 @@ sub node_label_case
 }
 
 #
-# Prices that recur: ten calendars beside none, and a change of all of them
+# Recurring prices: ten calendars compared with none, and a change of all calendars
 #
 
 sub price_calendar_case
@@ -249,7 +250,8 @@ sub balance_one_case
 	return;
 }
 
-# Half of the grants have expired, each at an instant of its own; as many at ten times fewer grants.
+# Half of the grants have expired, each at another instant. The case is repeated with ten times
+# fewer grants, of which as many have expired.
 sub grants_case
 {
 	my %few_and_all = (few => size('grants') / 10, all => size('grants'));
@@ -280,13 +282,13 @@ sub grants_case
 	return;
 }
 
-# A transfer of one credit of many grants and its reversal, by turns with reading them.
+# A transfer of one credit from many grants and its reversal, in turns with reading the grants.
 sub transfer_case
 {
 	my ($database) = @_;
 	my $session = Cluster->new($database);
 
-	# The other grants are spent by the containers that run.
+	# The running containers spend the other grants.
 	$session->run(q(INSERT INTO yquota.project (name) VALUES ('borrower'); INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p1000', 1e18, 'bench')));
 	my $found = interleave(
 		transfer => sub {
@@ -305,8 +307,8 @@ sub transfer_case
 	return;
 }
 
-# Each of many projects has a container that runs, and a grant that expires in 20 days. A quarter-hourly check tells of
-# all grants, and then of none.
+# Each of many projects has a running container, and a grant that expires in 20 days. A quarter-hourly check raises
+# alerts about all grants, and the next one about none.
 sub thresholds_case
 {
 	my $database = Bench::fresh('thresholds');
@@ -342,14 +344,14 @@ sub thresholds_case
 	return;
 }
 
-# The reader knew the prices of before; another session then made the changes,
-# in one statement: how they came does not matter to the reader.
+# The reader has cached the earlier prices. Another session then makes the changes in one statement,
+# because the reader does not depend on the way in which they are made.
 sub balance_all_case
 {
 	my ($name, $kinds, $case, $charging_mode) = @_;
 	my $database = copy_of(running('running_most', kinds => $kinds));
 
-	# a mode from a day after the last start on, put there as many_prices() puts prices
+	# a mode from a day after the last start on, inserted as many_prices() inserts prices
 	Cluster::once($database, <<~"SQL") if defined $charging_mode;
 		SET session_replication_role = replica;
 		INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES (to_timestamp(@{[ Workload::ORIGIN + 86400 ]}), '$charging_mode')
@@ -383,11 +385,10 @@ sub balance_all_case
 }
 
 #
-# A new connection when there are many prices
+# A new connection with many prices
 #
 
-# The prices are put there without the triggers that keep a timeline: making
-# them is not what is measured.
+# The prices are inserted without the triggers of timelines, because inserting them is not measured.
 sub many_prices
 {
 	my $database = Bench::fresh('many_prices');
@@ -421,8 +422,8 @@ sub first_event_case
 	};
 	my $warm = 10;
 
-	# first_and_warm(statements): in a new connection, the first one and the
-	# median of the others.
+	# first_and_warm(statements): return the time of the first statement in a new connection, and
+	# the median of the others.
 	my $first_and_warm = sub {
 		my (@statements) = @_;
 		my $session = Cluster->new($database);

@@ -1,6 +1,6 @@
-# ScaleOut.pm: history in a ledger of Citus, a coordinator and two workers on this
-# machine, and in columns; a report over several clusters.  Only what one process a
-# node does is compared with one process: more nodes than processors say nothing.
+# ScaleOut.pm: history in a ledger of Citus (a coordinator and two workers on this machine) and in
+# columnar tables; a report over several clusters. Citus is compared only with one process for each
+# node, because more nodes than processors prove nothing.
 package ScaleOut;
 
 use strict;
@@ -20,7 +20,7 @@ my $is_started = 0;
 
 sub directory_of { return Bench::directory() . "/$_[0]"; }
 
-# Run CODE on NODE: its statements for the cluster go to that node.
+# Run CODE with statements going to NODE.
 sub on
 {
 	my ($node, $code) = @_;
@@ -37,7 +37,7 @@ sub ask
 	return on($node, sub { return Cluster::once($database // 'postgres', $sql) });
 }
 
-# The nodes, or why there are none.
+# Start the nodes; return why there are none if they cannot start.
 sub started
 {
 	return 1 if $is_started;
@@ -98,7 +98,7 @@ use constant LEDGER => <<~'SQL';
 	 given_back numeric, waiting_factor numeric, cluster text NOT NULL, stretch integer NOT NULL)
 	SQL
 
-# The shares of functions in the time of the call, in percent
+# Return the share of each function in the time of the call, in percent
 sub profile_of
 {
 	my ($session) = @_;
@@ -147,7 +147,7 @@ sub archive_case
 	return;
 }
 
-# ROWS charges of a thousand projects in a year, one after the other
+# Return ROWS charges of a thousand projects in a year, one after the other
 sub charges
 {
 	my ($rows) = @_;
@@ -194,8 +194,8 @@ sub month_case
 	ask('coordinator', 'CREATE TABLE columns ' . LEDGER . ' USING columnar; INSERT INTO columns ' . charges($rows) . '; ANALYZE columns; CHECKPOINT');
 	on('coordinator', sub {
 		my $session = Cluster->new('postgres');
-		# Chunks are left out by instants that are known when the query is planned; days
-		# of UTC need no time zone.
+		# Chunks are skipped by instants that are known at planning time. Days in UTC need no time
+		# zone.
 		my $month = sprintf q(SELECT date_bin('1 day', "to", '2000-01-01 00:00+00'), sum(amount) FROM columns WHERE "to" >= to_timestamp(%d) AND "to" < to_timestamp(%d) GROUP BY 1),
 		  map { Workload::ORIGIN + $_ * 86400 } 100, 130;
 
@@ -209,7 +209,8 @@ sub month_case
 	return;
 }
 
-# A month of CLUSTERS clusters, which are databases of this server, against that of one
+# A report of a month over CLUSTERS clusters, which are databases of this server, compared with the
+# report of one
 sub federation_case
 {
 	my @clusters = map { "cluster_$_" } 1 .. CLUSTERS;

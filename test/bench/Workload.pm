@@ -1,17 +1,17 @@
-# Workload.pm: the cluster that is charged.  Everything follows from the number
-# of a container by hashes, so each run and each baseline gets the same rows.
+# Workload.pm: the containers that are charged. All their data follow from the container's number by hashes, so
+# each run and each baseline gets the same rows.
 #
-# Containers start evenly over an interval of time, live between a minute and four hours, and hold one of 1,200
+# Containers start evenly over an interval of time, live between a minute and four hours, and have one of 1,200
 # allocations of three resource types. They belong to applications of a hundred containers each. The default is the
-# hard case: any project may use any allocation. Prices change every minute: the prices of GENERAL and GPU at
-# different instants, the base price of vcores each half hour. Thus most containers are charged by several resource
-# types in turn.
+# hard case, in which any project may use any allocation. Prices change every minute: the prices of GENERAL and GPU
+# at different instants, and the base price of vcores each half hour. Thus most containers are charged by several
+# resource types in turn.
 package Workload;
 
 use strict;
 use warnings;
 
-# The time that ids of applications name.
+# The timestamp in the ids of applications.
 use constant ORIGIN => 1700000000;
 use constant ALLOCATIONS => 1200;
 use constant PROJECTS => 200;
@@ -25,8 +25,8 @@ my @columns = qw(event container_id occurred_at project application_id username 
 
 sub columns { return join ', ', @columns; }
 
-# A number below the limit that depends on the expression alone; different
-# seeds give independent numbers.
+# Return a number below the limit that depends only on the expression; different seeds give
+# independent numbers.
 sub pick
 {
 	my ($expression, $seed, $limit) = @_;
@@ -42,21 +42,21 @@ sub allocation_of
 	  . " || ',yarn.io/gpu=' || $place / 400 || ']')::yquota.resource";
 }
 
-# The id of container n.  yarn: ascending.  pod: ascending, as ids that begin
-# with the time.  random: pods' ids in no order.
+# The id of container n. yarn: ascending. pod: ascending, as the ids begin with the time. random:
+# pods' ids in no order.
 my %id_of = (
 	yarn => q('container_e17_1700000000000_' || lpad((n / 100)::text, 6, '0') || '_01_' || lpad((n % 100 + 1)::text, 6, '0')),
 	pod => q('pod-' || (lpad(to_hex(n), 8, '0') || substr(md5(n::text), 9))::uuid),
 	random => q('pod-' || md5(n::text)::uuid),
 );
 
-# stream(OPTION...): queries of the START and of the FINISH events of containers from .. to (exclusively).
+# stream(OPTION...): return queries of the START and of the FINISH events of containers from .. to (exclusive).
 #   ids       see above
-#   shuffled  in the order of arrival of a stream that was not quite in order
+#   shuffled  in an order of arrival that differs a little from the order of time
 #   projects  the number of projects
-#   kinds     allocations that each project uses; all of them if left out
-#   scattered  containers of one application have projects, users and queues at random
-#   origin, seconds  when the first container begins, and the last one after it
+#   kinds     the number of allocations that each project uses; by default all
+#   scattered  containers of one application have random projects, users and queues
+#   origin, seconds  when the first container starts, and the last one after that
 #   source    name of the feed
 sub stream
 {
@@ -92,7 +92,7 @@ sub stream
 		FINISH
 }
 
-# Statements that make a database ready: projects with credit, nodes, prices.
+# Return statements that prepare a database: projects with credit, nodes, prices.
 sub preparation
 {
 	my %option = (projects => PROJECTS, @_);
@@ -117,12 +117,12 @@ sub preparation
 		SQL
 }
 
-# Single rows for pgbench: each client starts a container and finishes the one
-# that it started :backlog times ago.  The variables are the run and the backlog;
-# client_id is pgbench's own.
-#   table     where to
+# Return a script of single rows for pgbench: each client starts a container, and
+# finishes the container that it started :backlog times ago.  The variables are the
+# run and the backlog; client_id is pgbench's own.
+#   table     the table of events
 #   ids       yarn or pod
-#   projects  how many
+#   projects  the number of projects
 #   other_work_s  for how long each transaction does something else
 sub script
 {
@@ -163,7 +163,7 @@ sub started
 	return "INSERT INTO $table.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, source)";
 }
 
-# The containers that the first transactions of a run of that script finish; no transaction of the run itself starts
+# Return the containers that the first transactions of such a run finish, because no transaction of the run starts
 # them.
 sub backlog
 {

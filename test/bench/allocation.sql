@@ -1,7 +1,8 @@
 --
--- A cluster for allocation, with so many :nodes in racks of 40. It has :leaves in four :levels, or
--- two, the root among them, and active :applications of five users each leaf. A tenth of the leaves
--- is in fair order. Nodes have just room for :room times :containers of each application.
+-- A cluster for allocation, with :nodes nodes in racks of 40. It has :leaves leaves in :levels
+-- levels (four or two, including the root). Each leaf has :applications active applications of five
+-- users, and a tenth of the leaves is in fair order. Nodes have just enough room for :room times
+-- :containers containers of each application.
 --
 BEGIN;
 INSERT INTO yquota.scheduler_setting (resource_calculator, maximum_am_resource_percent, maximum_applications,
@@ -17,7 +18,7 @@ SELECT path, 1 + n % 2 || 'w', 25, 1000, CASE WHEN n % 10 = 7 THEN 'fair' END FR
 COMMIT;
 
 INSERT INTO yquota.project (name) SELECT 'project' || n FROM generate_series(0, 99) AS n;
--- containers have 4.5 GiB and 2.5 vcores on the average
+-- containers have 4.5 GiB and 2.5 vcores on average
 INSERT INTO yquota.node (name, rack, total)
 SELECT 'node' || lpad(n::text, 6, '0'), '/rack' || lpad((n / 40)::text, 4, '0'),
 	format('[memory-mb=%s,vcores=%s]', greatest(16, ceil(4.6 * :applications * :containers * :room / :nodes)::bigint) * 1024,

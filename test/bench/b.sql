@@ -1,6 +1,6 @@
 --
--- Baseline B: what storing the events costs.  A plain table of the same columns
--- whose index keeps an event from being stored twice.
+-- Baseline B: the cost of only storing the events. A plain table has the same columns and an index
+-- that keeps an event from being stored twice.
 --
 CREATE SCHEMA b;
 CREATE TABLE b.container_event (LIKE yquota.container_event);

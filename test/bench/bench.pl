@@ -2,9 +2,9 @@
 #
 # bench.pl FILES REPORT
 #
-# Run the cases that BENCH_ONLY matches, print the table and write REPORT.md and
-# REPORT.json.  FILES is a directory that the server reads and that may be filled;
-# the cluster is the one of PGHOST.  test/scripts/bench.sh makes both.
+# Run the cases that BENCH_ONLY matches, print the table and write REPORT.md and REPORT.json. FILES
+# is a directory that the server reads and the bench may fill. The cluster is that of PGHOST.
+# test/scripts/bench.sh makes both.
 use strict;
 use warnings;
 
@@ -37,7 +37,7 @@ while (my ($name, $code) = splice @cases, 0, 2)
 	next unless $name =~ /$only/;
 	my $started = time;
 	print STDERR "$name\n";
-	# A case that cannot be measured stays in the table, and the others are measured.
+	# If a case cannot be measured, the table says so, and the other cases are measured.
 	unless (eval { $code->($name); 1 })
 	{
 		my ($reason) = $@ =~ /^(.*)/;

@@ -1,7 +1,7 @@
 --
--- Baseline S: the set-based statement trigger that a good SQL author would write. It protects
--- against repeated events by a unique index. It charges all of a container's life at the prices of
--- its finish, while yquota integrates over every change. It keeps no usage by queue or node.
+-- Baseline S: the set-based statement trigger that a good SQL author would write. A unique index
+-- refuses repeated events. It charges the whole life of a container at the prices of its finish,
+-- while yquota integrates over every change. It records no usage by queue or node.
 --
 CREATE SCHEMA s;
 CREATE TABLE s.container_event (LIKE yquota.container_event);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # analyze.sh [deep]
 #
-# Read the sources with clang's static analyser and print its findings, with the path that leads to each. Status 1
-# means that it finds something, 77 that clang is not installed. "deep" follows more paths and takes minutes.
+# Check the sources with clang's static analyser, and print each finding with the path that leads to it. Status 1
+# means that it found something, and 77 that clang is not installed. "deep" follows more paths and takes minutes.
 #
 # A false finding is removed by rewriting the code so that the analyser understands it.
 

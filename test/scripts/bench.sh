@@ -49,22 +49,21 @@ as_server rm -f "$data.log"
 as_server mkdir "$directory/files"
 trap stop EXIT
 
-# At toy size nothing is measured, so nothing has to be durable.
+# At toy size nothing is measured, so nothing must be durable.
 [ "$scale" = toy ] && fsync=off || fsync=on
 
-# A quarter of the machine's memory, 2 GB at most.
+# Use a quarter of the machine's memory, at most 2 GB.
 shared_buffers=$(awk '/^MemTotal:/ { mb = int($2 / 4096); print (mb > 2048 ? 2048 : mb) "MB" }' /proc/meminfo)
 
-# No autovacuum: it would come at some runs and not at others.  Every database
-# is vacuumed and analyzed before it is measured.  No checkpoint but the bench's
-# own, for the same reason.  The worker runs in no database; what it would compact
-# is compacted between the timed parts.
+# Autovacuum is off, because it would run in some runs and not in others. Each database is vacuumed
+# and analyzed before it is measured. Only the bench itself makes checkpoints, for the same reason.
+# The worker runs in no database; the bench compacts between the timed parts.
 socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --preload yquota \
 	--conf "fsync = $fsync" --conf "shared_buffers = $shared_buffers" --conf 'max_wal_size = 8GB' \
 	--conf 'min_wal_size = 2GB' --conf 'checkpoint_timeout = 1h' --conf 'work_mem = 4MB' \
 	--conf 'autovacuum = off' --conf "timezone = 'UTC'" --conf 'max_connections = 50' 9<&-)
 
-# Copied, because the server's account need not be able to enter the checkout.
+# Copy the program, because the server's account may be unable to enter the checkout.
 as_server rm -rf "$directory/program"
 as_server mkdir "$directory/program"
 tar -C "$top/test/bench" -cf - . | as_server tar -C "$directory/program" -xf -

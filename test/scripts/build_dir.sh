@@ -2,13 +2,13 @@
 # build_dir.sh
 #
 # Create the directory that holds private servers and clusters, and print its name. The directory is build/ in the
-# checkout and belongs to the server's account. Sometimes the account cannot enter the checkout (below /root, say). Or
-# the name is too long for the path of a unix socket (107 bytes). Or it has characters that makefiles or the server's
-# settings would have to quote. In these cases the directory lies in /var/tmp, and build/ is a link to it.
+# checkout and belongs to the server's account. In three cases the directory lies in /var/tmp instead, and build/ is a
+# link to it. The account cannot enter the checkout (below /root, say). Or the name is too long for the path of a unix
+# socket (107 bytes). Or it has characters that makefiles or the server's settings would have to quote.
 
 . "$(dirname "$0")/common.sh"
 
-# The bytes that the scripts append to the name in the path of a socket.
+# Number of bytes that the scripts append to the name to form the path of a socket.
 socket_room=50
 
 cd /
@@ -22,7 +22,7 @@ suits()
 	[ ${#1} -le $((107 - socket_room)) ] && as_server test -x "$top"
 }
 
-# Ours: a real directory in which the server's account can work.
+# Prepare a directory: it must be a real directory in which the server's account can work.
 prepare()
 {
 	if [ "$(id -u)" -eq 0 ] && [ ! -e "$1" ]; then

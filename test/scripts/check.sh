@@ -11,8 +11,8 @@
 
 begin_testing check
 
-# For pgTAP and the property tests.  They do not meet: the latter make databases
-# of their own.
+# The private cluster is for pgTAP and the property tests. They do not conflict, because the
+# property tests create their own databases.
 private_cluster
 { in_database postgres 'CREATE DATABASE yquota_pgtap' && in_database yquota_pgtap 'CREATE EXTENSION pgtap'; } || broken 'no database for pgTAP'
 
@@ -35,7 +35,7 @@ for file in "${own[@]}"; do
 	[[ " ${list[*]} " == *" $file "* ]] || list+=("$file")
 done
 
-# Most of them wait now and then.
+# Most programs wait from time to time, so run more of them than there are processors.
 jobs=$((2 * $(nproc)))
 environment+=(PGDATABASE=yquota_pgtap)
 heading "tests (${#list[@]} programs, $jobs at a time)"

@@ -11,7 +11,7 @@ library=${1:-yquota.so}
 number=0
 failures=0
 
-# result NAME OFFENDERS: ok if there are none.
+# result NAME OFFENDERS: report ok if there are no offenders.
 result()
 {
 	number=$((number + 1))
@@ -32,7 +32,7 @@ skip()
 
 sources=$(find src -name '*.[ch]' | sort)
 
-# code FILE...: "file:line:text" without comments and string constants.
+# code FILE...: print "file:line:text" without comments and string constants.
 code()
 {
 	awk '
@@ -65,9 +65,9 @@ code()
 		}' "$@" </dev/null
 }
 
-# A folder may include itself and the folders after its name.  The rooms of
-# admission, scheduler and opportunistic have floors of their own; files outside of
-# rooms see all.
+# A folder may include itself and the folders that follow its name here. The folders admission,
+# scheduler and opportunistic have layers of their own. Files outside of these layers may include
+# all.
 result 'no file includes a header of a higher floor' "$(awk '
 	BEGIN {
 		below["base"] = "base"
@@ -111,8 +111,8 @@ result 'no file includes a header of a higher floor' "$(awk '
 		if (depth > 3 && parts > 2 && path[2] == included[1]) check(path[2] "/" path[3], included[1] "/" included[2])
 	}' $sources)"
 
-# A file and its header are one.  Files that include each other, by way of others
-# or not, are understood together: three at most.
+# A file and its header count as one. Files that include each other, directly or through others,
+# must be understood together, so three are the maximum.
 result 'no more than three files include each other' "$(
 	for file in $sources; do
 		own=${file#src/}
@@ -151,7 +151,7 @@ result 'own headers are included by folder and name' "$(awk '
 result 'only src/base/compat.h looks at the server version' \
 	"$(code $sources | grep -E 'PG_VERSION_NUM|PG_MAJORVERSION' | grep -v '^src/base/compat\.h:' || true)"
 
-# A report ends at its semicolon; constants and comments are gone by then.
+# A report ends at its semicolon; constants and comments have been removed by then.
 result 'every ereport(ERROR) has an SQLSTATE' "$(code $sources | awk -F: '
 	{
 		text = $0
@@ -196,12 +196,12 @@ result 'comments and pages are plain prose' "$(perl test/scripts/prose.pl $sourc
 
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
 
-# The install script is read in the encoding of the database, and messages, bodies
-# and comments of the catalog are sent in those of clients.
+# The install script is read in the encoding of the database. Messages, function bodies and comments
+# are sent in the encodings of clients.
 result 'the install script and the library are plain ASCII' \
 	"$(LC_ALL=C grep -nH '[^[:print:][:space:]]' $sources yquota.control $(find sql -name '*.sql' | sort) || true)"
 
-# The meaning of a backslash in a plain literal depends on standard_conforming_strings; upper and lower case of a
+# The meaning of a backslash in a plain literal depends on standard_conforming_strings. Upper and lower case of a
 # keyword depend on the collation.
 result 'no literal of the install script depends on settings' "$(perl -0777 -ne '
 	while (/\G(?:--[^\n]*|(?<![A-Za-z0-9_])[Ee]\x27(?:[^\x27\\]|\\.|\x27\x27)*\x27|(\x27(?:[^\x27]|\x27\x27)*\x27)|"[^"]*"|.)/gs)
@@ -213,7 +213,7 @@ result 'upper and lower case depend on no collation' "$(
 	grep -nE '\<(upper|lower|initcap) ?\(' $(find sql -name '[0-9]*.sql') | grep -vE 'COLLATE "C"' || true
 	grep -nE '\<(str_tolower|str_toupper|str_initcap|tolower|toupper) ?\(' $sources | grep -v '^src/queues/acl.c:' || true)"
 
-# Names with a meaning in test/, and the scripts that run them (check.sh).
+# Kinds of files in test/, and the scripts that run them (check.sh).
 result 'every test has its expected output and every output its test' "$(
 	for file in test/sql/*.sql test/specs/*.spec; do
 		[ -e "$file" ] || continue
@@ -251,7 +251,7 @@ result 'every test file is run by a target' "$(
 	done
 )"
 
-# Every exported symbol can clash with the server's or another extension's.
+# Every exported symbol can conflict with a symbol of the server or of another extension.
 if [ ! -f "$library" ]; then
 	skip 'every exported symbol is ours' "no $library, run make first"
 elif ! command -v nm >/dev/null; then
@@ -261,8 +261,7 @@ else
 		grep -Ev '^(yq_.*|pg_finfo_yq_sql_.*|Pg_magic_func|_PG_init|_init|_fini)$' || true)"
 fi
 
-# The compiler of the build is gcc; the other one, which makes the bitcode, sees
-# other mistakes.
+# The build uses gcc. clang, which makes the bitcode, finds other mistakes.
 clang=clang headers=''
 if command -v "$PG_CONFIG" >/dev/null; then
 	server_paths
@@ -273,7 +272,7 @@ if [ ! -f "$headers/postgres.h" ]; then
 	skip 'clang has nothing to warn about' "no headers of a server from \"$PG_CONFIG\""
 elif command -v "${clang:=clang}" >/dev/null; then
 	flags=(-Wall -Wextra -Wno-unused-parameter -isystem "$headers" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""')
-	# The server's headers, which every source begins with, are read once.
+	# The server's headers, with which every source begins, are read only once.
 	precompiled=$(mktemp)
 	result 'clang has nothing to warn about' "$({
 		"$clang" "${flags[@]}" -x c-header src/base/compat.h -o "$precompiled"

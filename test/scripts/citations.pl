@@ -1,18 +1,17 @@
 #!/usr/bin/env perl
 # citations.pl FILE...
 #
-# Print the citations that name no section, one a line: "docs/design.md 3.2" and
-# "semantics/queues 2.5" in the files, and names of documents that the repository
-# does not have.  A section is a heading "## 2. Title", and 2.5 the fifth item of its
-# numbered list, or a bold heading of its own.  Further numbers after a comma, "to" or
-# "and" cite the same page.
+# Print the citations that name no existing section, one a line: "docs/design.md 3.2" and
+# "semantics/queues 2.5" in the files, and names of documents that the repository does not have. A
+# section is a heading "## 2. Title". Section 2.5 is the fifth item of its numbered list, or a bold
+# heading of that number. Further numbers after a comma, "to" or "and" cite the same page.
 
 use strict;
 use warnings;
 
 my %sections;
 
-# The sections of a page: its headings, and the numbered items below each.
+# Return the sections of a page: its headings, and the numbered items below each.
 sub sections_of
 {
 	my ($page) = @_;
@@ -34,7 +33,7 @@ foreach my $name (@ARGV)
 	my @lines = <$file>;
 	my $text = join '', @lines;
 
-	# comments go on behind the mark of the next line
+	# a citation in a comment may continue after the mark of the next line
 	while ($text =~ m{(docs/design\.md|\bsemantics/[a-z]+)((?:(?:,| to| and)?(?:\s|\n[ \t]*(?:\*|--|\#)[ \t]*)+\d+(?:\.\d+)?(?![\w.]*\w))*)}g)
 	{
 		my ($document, $numbers) = ($1, $2);

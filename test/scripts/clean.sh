@@ -1,8 +1,8 @@
 #!/bin/bash
 # clean.sh
 #
-# For "make clean": stop the private servers of this checkout and remove the
-# directory that holds them, wherever it is (build_dir.sh).
+# For "make clean": stop the private servers of this checkout, and remove the directory that holds
+# them, wherever it is (build_dir.sh).
 
 . "$(dirname "$0")/common.sh"
 

@@ -27,8 +27,8 @@ fi
 say() { printf '%s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
-# as_server COMMAND [ARGUMENT...]: in the current directory, if that account
-# may be there.  The home directory is the account's: root's is closed to it.
+# as_server COMMAND [ARGUMENT...]: run the command as the server's account, in the current directory
+# if the account may enter it. HOME is the account's own, because root's is closed to it.
 as_server()
 {
 	if [ "$(id -u)" -eq 0 ]; then
@@ -39,8 +39,8 @@ as_server()
 	fi
 }
 
-# server_paths: set bindir, sharedir, pkglibdir and pgxs.  PG_CONFIG becomes a
-# full name, because the private server's programs come first in some paths.
+# server_paths: set bindir, sharedir, pkglibdir and pgxs. PG_CONFIG becomes an absolute path,
+# because the private server's programs come first in some values of PATH.
 server_paths()
 {
 	PG_CONFIG=$(command -v "$PG_CONFIG") || die "there is no pg_config; set PG_CONFIG"

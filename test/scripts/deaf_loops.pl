@@ -1,27 +1,27 @@
 # deaf_loops.pl FILE...
 #
-# Print the loops over rows of C sources that do not react to a cancel. In each round such a loop reads a row, or an
-# event, a change or a charge of a container. It has neither CHECK_FOR_INTERRUPTS() nor a call of a function that has
-# it.
+# Print the loops over rows in C sources that do not react to a cancel request. In each round such a loop reads a
+# row, or an event, a change or a charge of a container. It contains neither CHECK_FOR_INTERRUPTS() nor a call of a
+# function that does.
 
 use strict;
 use warnings;
 
-# Calls that read the next row: of a table, an index, a sort, a query or a packed row.
+# Calls that read the next row of a table, an index, a sort, a query or a packed row.
 my $reads = qr/\b(?:yq_\w+_(?:next|advance)\w*|\w*getnext\w*|(?:tuplestore|tuplesort)_gettupleslot|SPI_cursor_fetch)\b|\bSPI_tuptable->vals\b|\bSPI_processed\b/;
 
-# Arrays of charging that are as long as the history of a container or a statement.
+# Arrays in the charging code that are as long as the history of a container or a statement.
 my $elements = qr/\b(?:events|charges|changes|segments|starts|finishes|bad_events|known|waiting|present)\[|\byq_container_life_change\b/;
 
-# Loops that are short, or that must not end in their midst.
+# Loops that are short, or that must not end in the middle.
 my %exceptions = (
 	'src/charging/container_life.c' => { changes_until => 'bisects' },
 	'src/charging/settler.c' => { add_start => 'a few events at most' });
 
-# Functions by name, those of one file by its name, too.
+# Functions by name; static functions have the name of their file, too.
 my (%hears, %reader, @loops);
 
-# The end of the text that the bracket at a place opens.
+# Return the end of the text in the bracket that opens at a position.
 sub end_of_bracket
 {
 	my ($text, $at) = @_;
@@ -37,7 +37,7 @@ sub end_of_bracket
 	die "no end of $open\n";
 }
 
-# The end of the statement at a place.
+# Return the end of the statement at a position.
 sub end_of_statement
 {
 	my ($text, $at) = @_;
@@ -56,7 +56,7 @@ sub end_of_statement
 	return index($text, ';', $at) + 1;
 }
 
-# loops_of(TEXT): place and text of each
+# loops_of(TEXT): return position and text of each loop
 sub loops_of
 {
 	my ($text) = @_;
@@ -85,7 +85,7 @@ for my $file (@ARGV)
 	my $code = do { local $/ = undef; <$in> };
 
 	close $in;
-	# without comments and constants, line by line as before
+	# remove comments and constants, but keep line breaks
 	$code =~ s{(/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+')}{ $1 =~ tr/\n//cdr }gse;
 	while ($code =~ /^(static\b)?[^\n]*\n(\w+)\([^;{}]*?\)\n(\{.*?^\})/gms)
 	{
@@ -94,7 +94,7 @@ for my $file (@ARGV)
 		my @own = loops_of($text);
 
 		$hears{$name} ||= $text =~ /\bCHECK_FOR_INTERRUPTS\b/;
-		# a function that reads one row runs in the loops of its callers
+		# a function that reads one row runs in its callers' loops
 		$reader{$name} = 1 if !@own && $text =~ $reads && $file !~ m{^src/charging/};
 		push @loops, map { { file => $file, function => $function, text => $_->[1], line => $line + substr($text, 0, $_->[0]) =~ tr/\n// } } @own;
 	}
@@ -104,7 +104,7 @@ for my $loop (@loops)
 {
 	my ($file, $text) = @$loop{qw(file text)};
 
-	# as often as it says
+	# skip loops with a fixed number of rounds
 	next if $text =~ /^for \(int \w+ = 0; \w+ < (?:\d+|[A-Z_]+|(?:\(int\) )?lengthof\(\w+\)); /;
 	next if $text !~ $reads && !($file =~ m{^src/charging/} && $text =~ $elements) && !calls($file, $text, \%reader);
 	next if $text =~ /\bCHECK_FOR_INTERRUPTS\b/ || calls($file, $text, \%hears) || $exceptions{$file}{ $loop->{function} };

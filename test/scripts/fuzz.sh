@@ -26,14 +26,14 @@ clang=${clang:-clang}
 fuzzer=$("$clang" --print-resource-dir)/lib/linux/libclang_rt.fuzzer_no_main-$(uname -m).a
 [ -f "$fuzzer" ] || exit 77
 
-# Signed overflow is reported although the server's flags define it: on
-# purpose nothing here overflows.
+# Report signed overflow although the server's flags define it, because no code here overflows on
+# purpose.
 flags=(-g ${SOAK_SECONDS:+-O1} -fPIC -fno-omit-frame-pointer -fno-strict-aliasing
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 	-Wall -Wextra -Wno-unused-parameter -Werror -D_GNU_SOURCE
 	-isystem "$("$PG_CONFIG" --includedir-server)" -I. -I"$top/src" -DYQ_VERSION='"fuzz"')
 
-# Compile the sources that are newer than their objects, or all when a header has changed.
+# Compile the sources that are newer than their objects, or all sources if a header has changed.
 compile()
 {
 	local source object changed objects=()
@@ -58,7 +58,7 @@ export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:abort_on_erro
 export UBSAN_OPTIONS=print_stacktrace=1
 data=$directory/data
 
-# single COMMAND: run the command in a server of its own, whose messages go to standard error.
+# single COMMAND: run the command in a new single-user server, whose messages go to standard error.
 single()
 {
 	tr '\n\t' '  ' <<<"$1" |

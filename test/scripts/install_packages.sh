@@ -50,9 +50,9 @@ apt()
 		apt-get -qy -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >&2
 }
 
-# install PACKAGE...: new lists and a second try, should the known ones name
-# versions that are gone from the mirror.  What is installed stays at its
-# version, so that no running server is restarted by an upgrade.
+# install PACKAGE...: if it fails, update the package lists and try again, because the mirror may no
+# longer have the listed versions. Installed packages keep their version, so that no running server
+# is restarted by an upgrade.
 install()
 {
 	apt install --no-upgrade --no-install-recommends "$@" || {
@@ -61,7 +61,7 @@ install()
 	} || die "could not install the packages; as root: apt-get install $*"
 }
 
-# major_version: the one PG_CONFIG belongs to, else the distribution's own.
+# major_version: print the version of the server of PG_CONFIG, or else that of the distribution.
 major_version()
 {
 	if command -v "$PG_CONFIG" >/dev/null; then
@@ -74,7 +74,7 @@ major_version()
 	fi
 }
 
-# need PACKAGE COMMAND...: the package is missing when the command fails.
+# need PACKAGE COMMAND...: if the command fails, the package is missing.
 missing=()
 need()
 {
@@ -83,7 +83,7 @@ need()
 
 perl_has() { perl -e 'eval "require $_; 1" or exit 1 for @ARGV' "$@"; }
 
-# The sanitizers and the fuzzer of the clang that the server was built with.
+# Succeed if the clang with which the server was built has its sanitizers and its fuzzer.
 clang_runtime_found()
 {
 	[ -z "$clang" ] || [ -n "$(find "$("$clang" --print-resource-dir)/lib" -name 'libclang_rt.fuzzer_no_main*' -print -quit)" ]
@@ -139,11 +139,11 @@ look()
 	need chromium command -v chromium
 }
 
-# starts_service PACKAGE: whether it would.
+# starts_service PACKAGE: succeed if the package would start a service.
 starts_service() { [[ $1 == prometheus* || $1 == pgbouncer ]]; }
 
-# without_main_cluster: from here to the end of this script a new server
-# package makes no cluster, unless the operator has said what it should do.
+# without_main_cluster: from here to the end of this script, a new server package creates no
+# cluster, unless the operator has configured that.
 without_main_cluster()
 {
 	local setting
@@ -159,8 +159,8 @@ without_main_cluster()
 		die "cannot install the server without its main cluster: set create_main_cluster = false in /etc/postgresql-common/createcluster.conf"
 }
 
-# without_services: nor do Prometheus and PgBouncer start theirs, now or when
-# the machine starts, unless the operator has said what services may do.
+# without_services: likewise, Prometheus and PgBouncer do not start their services, now or when the
+# machine starts, unless the operator has a policy for services.
 without_services()
 {
 	[ ! -e "$service_policy" ] || return 0
@@ -181,7 +181,7 @@ disable_services()
 
 major=$(major_version)
 if [ "$purpose" = list ]; then
-	# apt knows the server's version once it has its lists
+	# apt knows the server's version once it has its package lists
 	: "${major:=VERSION}"
 	for purpose in build check soak; do
 		look
@@ -226,7 +226,7 @@ install_missing()
 	disable_services
 }
 
-# Twice, because the server's headers tell which clang it is about.
+# Look twice, because only the server's headers show which clang is needed.
 for round in 1 2; do
 	look
 	[ ${#missing[@]} -gt 0 ] || exit 0

@@ -2,8 +2,8 @@
 # installcheck.sh REGRESS|ISOLATION
 #
 # Run the packagers' "make installcheck" and report it as TAP. Each regression test or isolation spec of the checkout
-# is an assertion. The tests run in a cluster of their own below TESTDIR with the server that PATH names, which must
-# not crash. Differences go to standard error.
+# is an assertion. The tests run in their own cluster below TESTDIR, with the server that PATH names, which must not
+# crash. Differences go to standard error.
 
 . "$(dirname "$0")/common.sh"
 
@@ -23,7 +23,7 @@ log=$directory/log
 number=0
 failures=0
 
-# result PASSES NAME: PASSES is a command's status.
+# result PASSES NAME: report a test; PASSES is the exit status of a command.
 result()
 {
 	number=$((number + 1))
@@ -37,8 +37,8 @@ stop
 rm -rf "$data" "$data.log" "$data.socket"
 trap stop EXIT
 socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off' --conf 'jit = off')
-# Databases that tests create have the extension already.  Those of pg_regress,
-# which come from template0, show that it can be created.
+# Databases that tests create already have the extension, because template1 has it. The databases of
+# pg_regress come from template0, and show that the extension can be created.
 "$programs/psql" -Xq -h "$socket" -U postgres -d template1 -c 'CREATE EXTENSION yquota'
 
 # pg_regress would stop at a test without expected output.
@@ -55,7 +55,7 @@ done
 PATH=$programs:$PATH PGHOST=$socket PGPORT=5432 PGUSER=postgres \
 	make --no-print-directory installcheck "$kind=${names[*]}" "$other=" PG_CONFIG="$PG_CONFIG" >"$log" 2>&1 || true
 
-# The lines of versions before and after 16.
+# The output of pg_regress before version 16, and from 16 on.
 for name in "${names[@]}"; do
 	grep -qE "^(test +$name +\.\.\. ok|ok [0-9]+ +[-+] $name )" "$log" && result 0 "$name" || result 1 "$name"
 done

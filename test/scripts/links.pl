@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 # links.pl FILE...
 #
-# Print the broken references to pages, one a line. Pages (*.md) are searched for relative links, all files for the
-# names of pages below docs/, each with its anchor if it has one. Anchors follow GitHub's rule for headings.
+# Print the broken references to pages, one a line. In pages (*.md) the script checks relative links. In all files
+# it checks names of pages below docs/, with their anchors. Anchors follow GitHub's rule for headings.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ sub contents
 	return scalar(<$file>) // '';
 }
 
-# Blocks of code become empty lines, so that places keep their line numbers.
+# Replace blocks of code by empty lines, so that line numbers stay the same.
 sub without_code
 {
 	my ($text) = @_;
@@ -27,7 +27,7 @@ sub without_code
 	return $text;
 }
 
-# Anchors of a page's headings; GitHub numbers those that come again.
+# Return the anchors of a page's headings; GitHub numbers repeated headings.
 sub anchors_of
 {
 	my ($page) = @_;
@@ -53,7 +53,7 @@ sub check
 	print "$place: $target has no heading #$anchor\n" if !$anchors{$target}{$anchor};
 }
 
-# Names of files are seen from the top folder, ".." included.
+# Return a file name relative to the top folder, with ".." resolved.
 sub resolved
 {
 	my ($folder, $path) = @_;

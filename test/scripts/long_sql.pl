@@ -2,18 +2,18 @@
 # long_sql.pl FILE...
 #
 # Print the SQL statements in C sources that belong into views or functions of yquota_internal. These are statements
-# of more than five lines and statements that join tables. A macro that is used once counts as the lines of its own
-# text, any other macro as none: the text itself is checked, too. A statement may join a table to a list of
-# parameters, unnest($1, ...), which no view can have.
+# of more than five lines and statements that join tables. A macro that is used once counts with the lines of its
+# text. Any other macro counts as none, because its text is checked separately. A statement may join a table to a
+# list of parameters, unnest($1, ...), which no view can have.
 
 use strict;
 use warnings;
 
 use constant MOST_LINES => 5;
 
-# Statements that change rows of several tables, by what one snapshot has, the newest committed
-# state at every isolation level (store/saved_plan.h).  A function in SQL would have the snapshot of
-# its transaction, and be planned whenever it is called; what changes rows is no view.
+# Statements that change rows of several tables with one snapshot, which shows the newest committed
+# state at every isolation level (store/saved_plan.h). An SQL function would use the snapshot of its
+# transaction, and be planned for each call. A view cannot change rows.
 my $one_snapshot = 'changes several tables by one snapshot';
 my %exceptions = (
 	'src/opportunistic/node_queue/record_node_queue.c insert' => 'writes a row with all its columns, or in place of an earlier one',
@@ -35,13 +35,13 @@ my %exceptions = (
 	'src/scheduler/request/container_request.c upsert' => 'one row, of which an entry of another kind keeps a part');
 
 my $string = qr/"(?:\\.|[^"\\\n])*"/;
-# A macro with arguments, which may be strings and macros.
+# A macro with arguments, which may themselves be strings and macros.
 my $macro = qr/\b[A-Z][A-Z0-9_]+\b(?:\((?:$string|[^()"])*\))?/;
 
-# Texts: file, line, text, and the name of the macro or the variable.
+# Each text has its file, line, text, and the name of the macro or the variable.
 my (@texts, %uses, %lines, %found);
 
-# The lines with constants of their own.
+# Return the lines that contain constants of the text itself.
 sub own_lines
 {
 	my ($text) = @_;
@@ -49,7 +49,7 @@ sub own_lines
 	return scalar grep { s/$macro//gr =~ /"/ } split /\n/, $text;
 }
 
-# The names of macros, but not of those in arguments of others.
+# Return the names of macros, except those in arguments of other macros.
 sub macros
 {
 	my ($text) = @_;
@@ -63,7 +63,7 @@ for my $file (@ARGV)
 	my $code = do { local $/ = undef; <$in> };
 
 	close $in;
-	# without comments, line by line as before
+	# remove comments, but keep line breaks
 	$code =~ s{($string|'(?:\\.|[^'\\\n])+')|(/\*.*?\*/)}{ defined $1 ? $1 : $2 =~ tr/\n//cdr }gse;
 	while ($code =~ /^#define[ \t]+(\w+)(?:\([\w, ]*\))?((?:[^\n]*\\\n)*[^\n]*)/gm)
 	{

@@ -40,7 +40,7 @@ cd "$source"
 # that headers of PostgreSQL 18 may define.
 {
 	grep -rlZ HAVE_LIBCURL src/backend | as_server xargs -0r sed -i s/HAVE_LIBCURL/CITUS_HAS_LIBCURL/
-	# or it would be made anew: the times of a clone are those of its making
+	# otherwise they would be made again, because all files of a clone have the time of cloning
 	as_server touch configure src/include/citus_config.h.in
 	as_server ./configure PG_CONFIG="$PG_CONFIG" --without-libcurl
 	as_server make -j"$(nproc)" with_llvm=no extension

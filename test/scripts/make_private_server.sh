@@ -21,7 +21,7 @@ citus=$("$top/test/scripts/build_dir.sh")/citus/$("$PG_CONFIG" --version | tr -c
 cd /
 as_server mkdir -p "$tree" "$server"
 
-# The server: copied again when its own files or its extensions changed.
+# Copy the server again if its own files or its extensions have changed.
 stamp=$({ "$PG_CONFIG"; ls -lLR --time-style=full-iso "$bindir" "$pkglibdir" "$sharedir/extension"; } | cksum)
 if [ "$(as_server cat "$server/stamp" 2>/dev/null || true)" != "$stamp" ]; then
 	say "copying $("$PG_CONFIG" --version) to $server"
@@ -31,21 +31,21 @@ if [ "$(as_server cat "$server/stamp" 2>/dev/null || true)" != "$stamp" ]; then
 	echo "$stamp" | as_server tee "$server/stamp" >/dev/null
 fi
 
-# Citus, where "make citus" has built it for this server.
+# Copy Citus if "make citus" has built it for this server.
 if [ -d "$citus" ]; then
 	as_server cp -a "$citus/." "$server"
 fi
 
-# The sources: objects of the last build stay, sources that went away do not.  By
-# their names: tests that run in a checkout write results beside them meanwhile.
-# Status 1 of tar is a file that is edited while it is read.
+# Copy the sources. Objects of the last build stay, but sources that no longer exist are removed.
+# The copied files are listed by name, because tests that run in a checkout write results beside
+# them. tar returns status 1 if a file changes while it is read.
 as_server find "$tree" -mindepth 1 -maxdepth 1 ! -name src -exec rm -rf {} +
 as_server find "$tree" -type f ! -name '*.o' ! -name '*.d' -delete
 { tar -C "$top" --exclude=test/expected --exclude='*.o' --exclude='*.bc' --exclude='*.d' --exclude='*.so' -cf - \
 	LICENSE META.json Makefile README.md docs expected sql src test yquota.control || [ $? -eq 1 ]; } |
 	as_server tar -C "$tree" -xf -
 
-# Bitcode, which takes as long as the library, serves the inlining of JIT alone.
+# Bitcode takes as long to build as the library, and is only needed for inlining by JIT.
 set -- with_llvm=no "$@"
 cd "$tree"
 as_server make --no-print-directory -j"$(nproc)" all "$@" |

@@ -63,7 +63,7 @@ trap stop EXIT
 "$programs/pg_ctl" -D "$data" -p "$directory/postgres" -l "$directory/server.log" -w -t 300 start >/dev/null
 
 [ $# -gt 0 ] || set -- $(cd "$top/test/sql" && printf '%s\n' *.sql | sed 's/\.sql$//' | sort)
-# others may be reading it
+# another run may be reading it
 [ -e "$top/test/expected" ] || ln -s ../expected "$top/test/expected"
 cd "$directory"
 status=0
@@ -73,7 +73,7 @@ PGHOST=$socket PGUSER=postgres PGPORT=5432 PATH=$programs:$PATH \
 grep -E '^(test|ok|not ok) ' "$directory/regress.log" || status=1
 [ ! -s regression.diffs ] || head -n 200 regression.diffs >&2
 
-# Not before all processes have ended.
+# Wait until all processes have ended.
 stop
 trap - EXIT
 found=0

@@ -1,17 +1,17 @@
 #!/bin/bash
 # oracle.sh [AREA...]
 #
-# Build test/oracle against the Hadoop that its pom.xml names, and record or
-# compare; test/oracle/README.md tells what.  AREA is one of those of area_of()
-# below, by default all.  The environment says what to do:
+# Build test/oracle against the Hadoop that its pom.xml names, and record or compare workloads; see
+# test/oracle/README.md. AREA is one of the areas of area_of() below, by default all. The
+# environment selects what to do:
 #
 #   ORACLE_SEED=N ORACLE_COUNT=N  generate so many workloads of each area from
 #                                 the seed on (1, 20) and record them below
 #                                 build/oracle/records
-#   ORACLE_FAMILY=NAME            only workloads of this kind
+#   ORACLE_FAMILY=NAME            only workloads of this family
 #   ORACLE_COMPARE=N              instead, play so many recorded workloads of
-#                                 each area again and tell which come out as
-#                                 they were recorded
+#                                 each area again, and report which of them
+#                                 give the recorded results
 #   ORACLE_RECORDED=DIRECTORY     a file AREA.jsonl or AREA.jsonl.gz there is
 #                                 compared, too
 #   ORACLE_BENCH=NODES            instead, time rounds of Hadoop's preemption in
@@ -22,7 +22,7 @@
 made=$top/build/oracle
 areas=(allocation queue-figures submissions queue-decisions preemption opportunistic container-queue reservation plan-algebra)
 
-# area_of AREA: set class and recorded, the file of the repository, if any.
+# area_of AREA: set class, and set recorded to the repository's file, if any.
 area_of()
 {
 	recorded=
@@ -58,13 +58,13 @@ build()
 	say "building test/oracle"
 	mvn -q -B -f "$top/test/oracle/pom.xml" "-Dmade=$made/maven" compile dependency:copy-dependencies "-DoutputDirectory=$made/lib" >&2
 	mkdir -p "$made/configuration" "$made/records"
-	# Hadoop's log would hide the results.  Its resource manager for tests sets the level of the
-	# root logger itself, so a threshold turns the log off.
+	# Hadoop's log would hide the results. Its resource manager for tests sets the level of the root
+	# logger, so a threshold turns the log off.
 	printf 'log4j.threshold=OFF\n' >"$made/configuration/log4j.properties"
 }
 
-# play ARGUMENT...: run the class in as much memory as heap says.  Its standard
-# error has nothing but what Hadoop prints there, which is shown when it fails.
+# play ARGUMENT...: run the class with the heap size in "heap". Its standard error has only Hadoop's
+# output, which is shown if it fails.
 play()
 {
 	java "-Xmx$heap" -XX:+UseSerialGC "-Doracle.configuration=$made/configuration" \

@@ -46,11 +46,11 @@ CROSS JOIN LATERAL (
 WHERE c.relnamespace = 'yquota'::regnamespace AND c.relkind IN ('r', 'v', 'p', 'm', 'f')
 ORDER BY c.relkind <> 'r', c.relname COLLATE "C";
 
--- Functions of type resource compute, and are alike.
+-- Functions of the type resource only compute, and all have the same privileges.
 CREATE TEMPORARY VIEW own_function AS
 	SELECT f.oid, f.proname,
-		   -- the function runs as the owner and shows the objects that its caller may see, or calls
-		   -- another function as its caller
+		   -- the function runs as the owner and shows only objects that its caller may see, or it
+		   -- calls such a function as its caller
 		   f.prosrc = 'yq_sql_run_as_owner' AND NOT has_function_privilege('yquota_printed_nobody', f.oid, 'EXECUTE')
 		   OR NOT f.prosecdef AND EXISTS (
 			   SELECT FROM pg_depend AS d JOIN pg_proc AS called ON called.oid = d.refobjid

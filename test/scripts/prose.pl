@@ -16,7 +16,7 @@ my $most_words = 25;
 my $most_columns = 120;
 my $pronoun = qr/(?:those|such|of|what|one|whatever|whoever|whichever|the same)\b/i;
 
-# Blocks of prose of a source: [line, text, whether its first word is checked].
+# Return the blocks of prose of a source: [line, text, whether its first word is checked].
 sub blocks_of_source
 {
 	my ($name, $text) = @_;
@@ -25,7 +25,7 @@ sub blocks_of_source
 	my $add = sub {
 		my ($line, $comment) = @_;
 
-		# an empty line ends a paragraph; indented lines are a drawing or an example
+		# an empty line ends a paragraph, and indented lines are a drawing or an example
 		foreach my $paragraph (split /\n[ \t]*\n/, $comment)
 		{
 			my $prose = join "\n", grep { !/^(?:\t| {3,})\S/ && !/\S {3,}\S/ } split /\n/, $paragraph;
@@ -55,7 +55,7 @@ sub blocks_of_source
 			my ($at, $comment) = ($-[0], $&);
 			$comment =~ s/^[ \t]*$mark ?//gm;
 
-			# names of a list begin with a blank more, items of a list end a paragraph
+			# names in a list have one more blank before them, and items of a list end a paragraph
 			$comment =~ s/^  /   /gm if $mark ne '--';
 			$comment =~ s/^- /\n/gm;
 			$add->($line_of->($at), $comment);

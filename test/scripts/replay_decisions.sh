@@ -35,7 +35,8 @@ sql() { as_server "$programs/psql" -XqAt -v ON_ERROR_STOP=1 -h "$socket" -p 5432
 
 { echo 'CREATE EXTENSION yquota;'; cat "$top/test/scheduler/decisions.sql"; } | sql
 
-# play RECORD: on standard input, as it is too long for an argument of a command.
+# play RECORD: replay a record. It goes to standard input, because it is too long for a command's
+# argument.
 play()
 {
 	printf "BEGIN; SET client_min_messages = error;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # run_as_server_user.sh COMMAND [ARGUMENT...]
 #
-# Run a command under the account that runs the private servers: postgres when
-# root calls, else the caller's own.
+# Run a command under the account of the private servers: postgres if root calls, otherwise the
+# caller's own.
 
 . "$(dirname "$0")/common.sh"
 

@@ -36,7 +36,7 @@ else
 add_counts();
 exit($total{failed} || $some_failed ? FAILED : 0);
 
-# Each in a process of its own, which counts for itself.
+# Run programs together, each in its own process, which adds up its own counts.
 sub run_together
 {
 	my @waiting = @_;

@@ -19,7 +19,7 @@
 . "$(dirname "$0")/common.sh"
 . "$top/test/scripts/testing.sh"
 
-# The tests in test/property share the private cluster; the others start servers of their own.
+# The tests in test/property share the private cluster, and the other tests start their own servers.
 short=(
 	test/soak/analyze.pl
 	test/soak/bench.pl
@@ -81,7 +81,7 @@ minutes=${SOAK_MINUTES:-20}
 
 name_of() { basename "${1%.*}"; }
 
-# choose NAME...: only these tests.
+# choose NAME...: run only these tests.
 choose()
 {
 	local name test all=("${tests[@]}")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # stop_private_cluster.sh BINDIR DATADIR
 #
-# Stop a cluster of start_private_cluster.sh.  None there, or none running, is
-# fine.
+# Stop a cluster of start_private_cluster.sh. It is no error if the cluster does not exist or does
+# not run.
 
 . "$(dirname "$0")/common.sh"
 

@@ -23,7 +23,7 @@ begin_testing()
 	stage=$("$top/test/scripts/build_dir.sh")/$1 || cannot_start
 	as_server mkdir -p "$stage" || cannot_start
 
-	# The lock ends with this process.
+	# The lock is released when this process ends.
 	exec 9<"$stage"
 	flock -n 9 || {
 		say "another \"make $1\" of this checkout is running"
@@ -48,8 +48,8 @@ begin_testing()
 	own_cluster
 }
 
-# The clusters are in memory where there is room.  A database has 700 files, and
-# on a disk the kernel takes longer to make and remove them than yquota's tests do.
+# The clusters are in memory if there is room. A database has 700 files, and on a disk the kernel
+# takes longer to create and remove them than yquota's tests take.
 make_run()
 {
 	run=$stage/run
@@ -79,7 +79,7 @@ heading()
 
 count() { echo "$1 $2 $3" | as_server tee -a "$counts" >/dev/null; }
 
-# broken WHAT: a runner broke down.
+# broken WHAT: report that a runner broke down.
 broken() { printf '  FAILED: %s\n' "$1"; count 0 1 0; }
 
 finish()
@@ -90,27 +90,27 @@ finish()
 	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data" || broken 'the private cluster did not stop'
 	summary=$(awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$counts")
 	echo "$summary" | as_server tee "$stage/summary"
-	# the logs of failed tests stay
+	# keep the logs if tests failed
 	[[ $summary != *" 0 failed,"* ]] || remove_run
 	[[ $summary != "0 passed"* && $summary == *" 0 failed,"* ]]
 	exit
 }
 
-# files GLOB: the files of the copied tree, nothing if there are none.
+# files GLOB: print the matching files of the copied tree, or nothing.
 files() { (cd "$tree" && compgen -G "$1" | LC_ALL=C sort) || true; }
 
-# tap FILE...: run them in the copied tree.
+# tap FILE...: run these tests in the copied tree.
 tap()
 {
 	local counted
 
 	counted=$(wc -l <"$counts")
 	(cd "$tree" && as_server env "${environment[@]}" perl test/scripts/run_tap.pl "$counts" "$@") || true
-	# no counts of this run: the runner itself died
+	# if this run has added no counts, the runner itself died
 	[ "$(wc -l <"$counts")" -gt "$counted" ] || broken 'the runner of TAP tests died'
 }
 
-# The environment of tests that use the private cluster.
+# Set the environment of tests that use the private cluster.
 own_cluster()
 {
 	environment=(
@@ -119,13 +119,14 @@ own_cluster()
 	)
 }
 
-# The environment of tests that start servers of their own, besides; fails if the
-# server came without the means for that.
+# Also set the environment of tests that start their own servers. This fails if the server was
+# installed without the Perl modules for that.
 own_servers()
 {
 	own_cluster
-	# Many programs start a server or several: initdb and CREATE EXTENSION take half
-	# a second each.  Databases have the extension already, those of template0 do not.
+	# Many programs start several servers, and initdb and CREATE EXTENSION take half a second each.
+	# So they copy a cluster. Its databases already have the extension, except those made from
+	# template0.
 	INITDB_TEMPLATE=$run/template
 	if [ ! -e "$INITDB_TEMPLATE" ]; then
 		as_server "$programs/initdb" -D "$INITDB_TEMPLATE" -A trust -N >/dev/null || broken 'there is no cluster to copy'
@@ -154,11 +155,11 @@ private_cluster()
 	in_database template1 'CREATE EXTENSION yquota' || broken 'the extension cannot be created'
 }
 
-# in_database NAME SQL: run it in one of the private cluster.
+# in_database NAME SQL: run SQL in a database of the private cluster.
 in_database() { as_server env "${environment[@]}" psql -Xq -v ON_ERROR_STOP=1 -d "$1" -c "$2"; }
 
-# Only this cluster must never crash: the others are crashed on purpose.  Nor must a
-# transaction that commits leave locked buffers, open relations or snapshots behind.
+# Only this cluster must never crash, because tests crash the others on purpose. A transaction that
+# commits must not leave locked buffers, open relations or snapshots behind either.
 never_crashed()
 {
 	if as_server grep -E 'PANIC:|TRAP:|terminated by signal|WARNING: .*(leak|still active)' "$data.log"; then

@@ -11,7 +11,7 @@ use warnings;
 my ($page) = @ARGV;
 my (%text, $walk, %visited, $rows, $walks, $number);
 
-# The text of a file without comments, or undef.
+# Return the text of a file without comments, or undef.
 sub text_of
 {
 	my ($file) = @_;
@@ -25,7 +25,7 @@ sub text_of
 	return $text{$file};
 }
 
-# Does the file define the function, or the view?
+# Return whether the file defines the function or view.
 sub defines
 {
 	my ($file, $name) = @_;

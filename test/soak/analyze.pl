@@ -1,5 +1,5 @@
-# clang's static analyser has nothing to say about the sources: a quick look in
-# a short run, a thorough one in a long run.
+# clang's static analyser finds nothing in the sources. A short run checks quickly, and a long run
+# thoroughly.
 
 use strict;
 use warnings;

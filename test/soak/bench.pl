@@ -1,6 +1,6 @@
-# The bench works, at toy size: every case of it comes to a figure, and what it
-# measured is right.  How large the figures are is not looked at.  Of cases that
-# differ in their rows only, a short run has one or two, a long run all.
+# The bench works at toy size: every case gives a figure, and what it measured is right. The test
+# does not judge the figures. Of cases that differ only in their rows, a short run has one or two,
+# and a long run has all.
 use strict;
 use warnings;
 
@@ -16,14 +16,14 @@ my ($programs) = grep { -x "$_/postgres" } split /:/, $ENV{PATH};
 
 chdir dirname(__FILE__) . '/../..' or die "could not enter the checkout: $!\n";
 
-# A short name: the socket's path has to fit.
+# The name is short, because the path of the socket has a maximum length.
 my $directory = tempdir('yquota-bench-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 chmod 0755, $directory;
 %ENV = (%ENV, BENCH_PROGRAMS => $programs, BENCH_DIRECTORY => $directory, LC_ALL => 'C.UTF-8');
 delete @ENV{qw(BENCH_ONLY BENCH_REPETITIONS)};
 
-# run(NAME => VALUE...): the table, what is told to people, and the status of
-# the bench in that environment.
+# run(NAME => VALUE...): run the bench with these variables. Return the table, the messages, and the
+# exit status.
 sub run
 {
 	local %ENV = (%ENV, @_);
@@ -44,7 +44,7 @@ sub contents
 	return <$file>;
 }
 
-# Cases that are like others, with how their figures are called.
+# Cases that resemble others, with the names of their figures.
 my %like_others = (
 	'copy-yarn-shuffled' => 'COPY, YARN ids, shuffled', 'copy-yarn-few' => 'COPY, YARN ids, shuffled, 20 allocations a project',
 	'copy-pod-ordered' => 'COPY, free ids, in order', 'batch-yarn' => '1,000-row INSERTs, YARN ids',

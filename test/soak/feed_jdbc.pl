@@ -15,6 +15,6 @@ plan skip_all => 'the PostgreSQL JDBC driver is not installed' if !-e $driver;
 
 my $directory = copy_of_example('jdbc');
 system_or_bail('javac', '-Xlint:all', '-Werror', '-d', $directory, "$directory/ContainerFeed.java");
-# PgBouncer before 1.21 cannot keep prepared statements.
+# PgBouncer before 1.21 does not support prepared statements.
 test_feed_client(sub { return ('java', '-cp', "$directory:$driver", 'ContainerFeed', "$_[0]&prepareThreshold=0"); });
 done_testing();

@@ -8,7 +8,7 @@ use lib "$FindBin::RealBin/../t";
 use FeedClient;
 use Test::More;
 
-# The distribution's interpreter, for which its package is.
+# Use the distribution's interpreter, because its psycopg package is built for it.
 my $python = '/usr/bin/python3';
 skip_without($python);
 plan skip_all => 'psycopg 3 is not installed' if system("$python -c 'import psycopg' 2>/dev/null") != 0;

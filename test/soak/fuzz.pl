@@ -1,6 +1,6 @@
-# Made-up input for everything that C parses: each target of test/fuzz runs on
-# its corpus and on what a coverage-guided fuzzer makes of it.  What made one
-# fail is printed, to be added to test/fuzz/corpus when it is mended.
+# Generated input for everything that C code parses. Each target of test/fuzz runs on its corpus,
+# and on what a coverage-guided fuzzer makes of it. An input that makes a target fail is printed. It
+# is added to test/fuzz/corpus when the fault is fixed.
 
 use strict;
 use warnings;
@@ -23,7 +23,7 @@ my $directory = "$ENV{YQUOTA_STAGE}/fuzz";
 my $runs = is_soak() ? SOAK_RUNS : SHORT_RUNS;
 my ($total, $rounds) = (0, 0);
 
-# Run each target that many times.
+# Run each target so many times.
 sub fuzz
 {
 	my $messages = "$directory.messages";

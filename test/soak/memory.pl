@@ -1,6 +1,6 @@
-# The regression suite runs in a server whose memory is watched: by clang's sanitizers in the extension and by
-# valgrind in all of the server. A short run has a few tests with the sanitizers; a long run has the whole suite with
-# both.
+# The regression suite runs in a server whose memory accesses are checked: by clang's sanitizers in the extension,
+# and by valgrind in the whole server. A short run uses a few tests with the sanitizers. A long run uses the whole
+# suite with both.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ use constant SHORT => qw(resource weights missing_tables scheduler scheduler_bad
 my $top = dirname(dirname($FindBin::RealBin));
 my $directory = "$ENV{YQUOTA_STAGE}/memory";
 
-# watch(KIND, TESTS...): run them, all by default.
+# watch(KIND, TESTS...): run these tests, or all by default.
 sub watch
 {
 	my ($kind, @tests) = @_;

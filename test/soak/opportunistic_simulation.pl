@@ -1,5 +1,5 @@
-# The simulation of idle capacity (docs/examples/opportunistic_simulation) is repeatable and agrees with yquota's bill
-# of each container. On a few hours of a generated history it shows the results that idle-capacity.md states.
+# The simulation of idle capacity (docs/examples/opportunistic_simulation) is repeatable, and agrees with yquota's
+# charges of each container. On a few hours of a generated history it gives the results that idle-capacity.md states.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ $node->init;
 $node->append_conf('postgresql.conf', "fsync = off\njit = off");
 $node->start;
 
-# Columns of simulation.outcome, by scenario.
+# Run the simulation, and return columns of simulation.outcome by scenario.
 sub play
 {
 	my ($database, @arguments) = @_;
@@ -56,7 +56,7 @@ is($pause->{useful}, $pause->{cores}, 'no work of paused containers is lost');
 is($pause->{guaranteed_most}, $hadoop->{guaranteed_most}, 'GUARANTEED containers wait no longer');
 
 #
-# Run the simulation again, and sum its bill independently
+# Run the simulation again, and add up its charges independently
 #
 my $again = play('repeated', @window, '-v', 'only=as in Hadoop');
 is_deeply($again, { 'as in Hadoop' => $hadoop }, 'the window has an equal outcome in a second run');
@@ -70,7 +70,7 @@ is( $node->safe_psql('repeated_played', 'SELECT count(*) > 0 FROM simulation.pod
 	'f', 'all pods ask in the window');
 
 #
-# A trace: all of its files' columns are read, and pods that never ran ask, too
+# Load a trace: all columns of its files are read, and pods that never ran also make requests
 #
 my $trace = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$trace/openb_nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nnode-0000,16000,65536,2,T4\n");

@@ -1,7 +1,7 @@
 # docs/prometheus works: postgres_exporter runs its queries against a real server. The alerting rules fire on the
 # exporter's output when something is wrong, and only then. The program promtool evaluates them on half an hour of
 # samples before the faults and on more samples after them. A real Prometheus answers every query of the dashboard,
-# which Grafana's own types read.
+# and Grafana's own types can read the dashboard.
 
 use strict;
 use warnings;
@@ -35,7 +35,7 @@ END { kill 'KILL', grep { $_ } $exporter, $prometheus }
 
 sub sql { return $node->safe_psql('work', $_[0]); }
 
-# start(LOG, PROGRAM, ARGUMENT...): the process's id.
+# start(LOG, PROGRAM, ARGUMENT...): start a program and return its process id.
 sub start
 {
 	my ($log, @command) = @_;
@@ -49,7 +49,7 @@ sub start
 	return $pid;
 }
 
-# Start an exporter and wait until it has samples: its port and the first answer.
+# Start an exporter and wait until it has samples. Return its port and its first answer.
 sub start_exporter
 {
 	my $port = PostgreSQL::Test::Cluster::get_free_port();
@@ -67,7 +67,7 @@ sub start_exporter
 	return $port, $answer;
 }
 
-# stop(PID): and forget it.
+# stop(PID): kill a process and forget it.
 sub stop
 {
 	kill 'KILL', $_[0];
@@ -76,8 +76,8 @@ sub stop
 	return;
 }
 
-# The samples that the exporter has now, by their names with labels.  Each time
-# a new exporter, which keeps nothing of the last.
+# Return the current samples of an exporter, by their names with labels. Each call starts a new
+# exporter, which has kept nothing from the previous one.
 sub scrape
 {
 	my (undef, $answer) = start_exporter();
@@ -95,7 +95,8 @@ sub scrape
 	return \%samples;
 }
 
-# The alerts that fire on samples when others come after half an hour.
+# Return the alerts that fire when the first samples last for half an hour and the other samples
+# follow.
 sub alerts
 {
 	my ($before, $after) = @_;
@@ -111,7 +112,7 @@ sub alerts
 		  defined $values[0] ? "$values[0]+0x30" : '_x31', defined $values[1] ? "$values[1]+0x45" : '_x46';
 	}
 	$text .= "    promql_expr_test:\n";
-	# promtool prints the found value when it expected another one
+	# promtool prints the found value when another value was expected
 	$text .= qq(      - {expr: 'group by (alertname) (max_over_time(ALERTS{alertstate="firing"}[$_->[1]]))', eval_time: $_->[0], exp_samples: [{labels: 'unexpected', value: 0}]}\n)
 	  foreach [ '30m', '30m' ], [ '76m', '45m' ];
 	open my $out, '>', $file or die;
@@ -136,7 +137,7 @@ sub fires
 	return;
 }
 
-# Run the clock and wait until the worker has passed it.
+# Move the clock, and wait until the worker has charged up to it.
 sub run_to
 {
 	my ($at) = @_;
@@ -176,7 +177,7 @@ my $measure = q(SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 20, 0, 
 sql(q(INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.5, 0.7)));
 sql($measure);
 
-# The exporter shows the values of the view.
+# The exporter shows the same values as the view.
 my $healthy = scrape();
 my %shown = map { ($_ =~ s/datname="work",?//r =~ s/,\}/}/r) => $healthy->{$_} } keys %$healthy;
 my %said = map { split /\t/ } split /\n/, sql(<<~'SQL');
@@ -192,7 +193,7 @@ is($said{'yquota_containers_running{execution_type="GUARANTEED"}'}, 20, 'contain
 is($said{'yquota_project_exhausted{project="free"}'}, undef, 'a project without limit is never exhausted');
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.metrics WHERE family = 'project'), extra_params => [ '-U', 'exporter' ]), '20', 'a role that may read the view sees all projects');
 
-# Each alarm, by its purpose
+# Each alert, in the situation for which it was made
 sql(q(SET yquota.on_bad_event = set_aside; INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_START', 'bad', '2030-01-01', 'rm')));
 fires('rejects', $healthy, scrape(), 'YquotaRejectsGrow');
 sql('DELETE FROM yquota.event_reject');
@@ -255,7 +256,7 @@ my @rules = slurp_file($rules) =~ /- alert: (\w+)/g;
 is_deeply([ sort keys %fired ], [ sort @rules ], 'every alarm has fired');
 unlike(slurp_file("$directory/exporter.log"), qr/level=(error|warn)/, 'the exporter has no trouble');
 
-# The dashboard: first its parts.
+# The dashboard: first check its parts.
 my $shown = decode_json(slurp_file($dashboard));
 my @panels = grep { $_->{type} ne 'row' } @{ $shown->{panels} };
 my (%ids, %taken);
@@ -275,7 +276,7 @@ is_deeply([ grep { !/^(timeseries|stat|bargauge)$/ } map { $_->{type} } @panels 
 is_deeply([ map { $_->{title} } grep { !$_->{title} || !$_->{fieldConfig}{defaults}{unit} || !@{ $_->{targets} } } @panels ], [], 'each has a title, a unit and queries');
 is_deeply([ map { $_->{title} } grep { my $words = () = $_->{description} =~ /\S+/g; $words == 0 || $words > 25 } @panels ], [], 'each panel has a short description');
 
-# Metrics by the queries of the exporter: a histogram has three of them.
+# Metrics of the exporter's queries; a histogram has three metrics.
 my (%exported, $query);
 foreach my $line (split /\n/, slurp_file($queries))
 {
@@ -286,7 +287,7 @@ foreach my $line (split /\n/, slurp_file($queries))
 my %asked = map { $_ => 1 } map { $_->{expr} =~ /\b(yquota_\w+)\{/g } map { @{ $_->{targets} } } @panels;
 is_deeply([ sort keys %asked ], [ sort keys %exported ], 'the dashboard asks for every metric of the exporter, and for no other');
 
-# Then a real Prometheus reads it, when there is something of everything.
+# Then a real Prometheus reads the metrics, when each kind of object exists.
 sql(<<~'SQL');
 	INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '50', true), ('root.default', '50', NULL);
 	UPDATE yquota.queue SET opportunistic_maximum_containers = 10 WHERE path = 'root.default';
@@ -326,7 +327,7 @@ append_to_file("$directory/prometheus.yaml", <<~"YAML");
 $prometheus = start('prometheus.log', 'prometheus', "--config.file=$directory/prometheus.yaml", "--storage.tsdb.path=$directory/prometheus",
 	"--web.listen-address=127.0.0.1:$port");
 
-# prometheus(PATH, NAME => VALUE...): the answer of the API.
+# prometheus(PATH, NAME => VALUE...): return the API's answer.
 sub prometheus
 {
 	my ($path, %parameters) = @_;
@@ -335,7 +336,7 @@ sub prometheus
 	return $answer->{content} =~ /^\{/ ? decode_json($answer->{content}) : { status => 'error', error => $answer->{content} };
 }
 
-# A rate needs two samples of a series; a scrape has all or none.
+# A rate needs two samples of a series, and a scrape returns all series or none.
 my $samples = 0;
 foreach (1 .. 120)
 {
@@ -347,7 +348,7 @@ foreach (1 .. 120)
 }
 cmp_ok($samples, '>=', 2, 'Prometheus has samples of the exporter');
 
-# The variables as Grafana fills them in: the first value, or all.
+# Fill in the variables as Grafana does: with the first value, or with all.
 my %value = (__rate_interval => '1m');
 sub filled
 {

@@ -23,8 +23,8 @@ use constant {
 	QUERIES_AT_A_TIME => 1_000,
 };
 
-# Internal errors of the server itself, which any caller can cause. Some functions that the server grants to PUBLIC do
-# not check their arguments.
+# Internal errors of the server itself, which any caller can cause. Some functions that PUBLIC may execute do not
+# check their arguments.
 my %known = (
 	'argument declared any(multi)?range is not a (multi)?range type but type any(multi)?range' => 'pseudo-types are no arguments',
 );
@@ -45,7 +45,7 @@ $node->append_conf('postgresql.conf', <<~'CONF');
 $node->start;
 load_sample($node, 'sample');
 
-# sqlsmith does not quote names, so columns such as "from" need others.
+# sqlsmith does not quote names, so columns such as "from" get other names.
 $node->safe_psql('sample', <<~'SQL');
 	CREATE ROLE smith LOGIN BYPASSRLS;
 	CREATE ROLE everything LOGIN;
@@ -82,7 +82,7 @@ my $first_seed = $ENV{SQLSMITH_SEED} // int(rand(2**31));
 my ($queries, $failed, $runs) = (0, 0, 0);
 my @wrong;
 
-# smith(ROLE, COUNT, SEED): so many queries.
+# smith(ROLE, COUNT, SEED): run so many queries.
 sub smith
 {
 	my ($role, $count, $seed) = @_;

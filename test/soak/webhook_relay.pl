@@ -1,9 +1,9 @@
-# The example of a webhook relay, with a receiver that answers 500, redirects, hangs, closes connections, loses answers
-# and is restarted. Meanwhile alerts are raised and cleared, also in a transaction that stays open for long, and relay
-# and server are killed. Every notification arrives, in order and with a signature that is right. It arrives again
-# only with the same key and body.
+# The example of a webhook relay sends to a receiver that answers 500, redirects, hangs, closes connections, loses
+# answers and is restarted. In the meantime alerts are raised and cleared, also in a transaction that stays open for
+# long, and relay and server are killed. Every notification arrives, in order and with the right signature. If it
+# arrives again, it has the same key and body.
 #
-# WEBHOOK_SEED repeats the choices of test and receiver, though not their timing.
+# WEBHOOK_SEED repeats the choices of test and receiver, but not their timing.
 
 use strict;
 use warnings;
@@ -21,7 +21,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 use WorkerNode;
 
-# The distribution's interpreter, for which its package is.
+# Use the distribution's interpreter, because its psycopg package is built for it.
 use constant PYTHON => '/usr/bin/python3';
 use constant { SECRET => 'a key', TIMEOUT_S => 0.5, ALERTS_PER_ROUND => 12, GIVE_UP_S => 180 };
 
@@ -39,10 +39,11 @@ my $node = new_node('alerts', 'log_statement = none');
 
 END { kill 'KILL', grep { defined } $receiver, $relay }
 
-# Send an answer, or none: what is printed to a connection that the relay has closed is lost.
+# Send an answer, or none. Output to a connection that the relay has closed is lost.
 sub answer { my ($connection, $text) = @_; print {$connection} $text if $text; close $connection; return; }
 
-# read_request(CONNECTION): headers and body; nothing when the relay is gone.
+# read_request(CONNECTION): return headers and body, or nothing if the relay has closed the
+# connection.
 sub read_request
 {
 	my ($connection) = @_;
@@ -61,7 +62,7 @@ sub read_request
 	return;
 }
 
-# take(REQUEST): note what has arrived, and whether its signature is right.
+# take(REQUEST): record what has arrived, and whether its signature is right.
 sub take
 {
 	my ($header, $body) = @_;
@@ -91,7 +92,7 @@ sub receive
 		else
 		{
 			take($header, $body);
-			# the answer may be lost, and so may that to a request which takes too long
+			# the answer may be lost, and the answer to a slow request is lost
 			sleep 2 * TIMEOUT_S if $choice < 0.34;
 			answer($connection, $choice < 0.40 ? '' : "HTTP/1.1 204 Taken\r\n\r\n");
 		}
@@ -135,7 +136,7 @@ sub end_program
 	return;
 }
 
-# Raise an alert, or clear one.
+# Raise or clear an alert.
 sub change
 {
 	my ($number) = @_;
@@ -156,7 +157,7 @@ start_relay();
 my ($rounds, $changes) = (0, 0);
 for (; soak_goes_on($rounds, 3, 8); $rounds++)
 {
-	# A transaction writes first and commits last.
+	# This transaction writes first and commits last.
 	my $open = $node->background_psql('postgres');
 	$open->query_safe('BEGIN; ' . change('open ' . ++$changes));
 

@@ -1,7 +1,7 @@
-# The feed of docs/examples/yarn-feed runs in a real cluster. It has a pair of ResourceManagers, each in a process of
-# its own, with one state store, and the nodes of Hadoop's MiniYARNCluster. The active ResourceManager is killed while
-# PostgreSQL is down, comes back on standby, takes over again, and is killed and restarted. A node is lost and comes
-# back. An account beside the feed reads the ResourceManagers' own objects, in milliseconds; every container is
+# The feed of docs/examples/yarn-feed runs in a real cluster. It has a pair of ResourceManagers, each in its own
+# process, with one state store, and the nodes of Hadoop's MiniYARNCluster. The active ResourceManager is killed while
+# PostgreSQL is down, comes back as standby, takes over again, and is killed and restarted. A node is lost and comes
+# back. A separate account reads the ResourceManagers' own objects, in milliseconds, and every container must be
 # charged as this account says. Before that, the feed is tested alone: a full spool, refused calls, and applications
 # whose admission yquota decides.
 
@@ -30,7 +30,7 @@ my %program;
 
 END { kill 'KILL', map { $_->{pid} } values %program }
 
-# The project is built in a copy: its own files are not written to.
+# Build a copy of the project, because its own files must not change.
 system_or_bail('cp', '-r', getcwd() . '/docs/examples/yarn-feed', $project);
 my @maven = ('mvn', '-q', '-B', '-f', "$project/pom.xml");
 is(system(@maven, 'test-compile', 'dependency:build-classpath', '-Dmdep.includeScope=test', "-Dmdep.outputFile=$directory/class-path"), 0,
@@ -45,7 +45,7 @@ CREATE ROLE feeder LOGIN PASSWORD 'not to be told&';
 SELECT yquota.allow_role('feeder', 'operator');
 INSERT INTO yquota.project (name) VALUES ('lab');
 SQL
-# The feed needs its password, which is in the URL.
+# The feed must send its password, which is in the URL.
 my $hba = $node->data_dir . '/pg_hba.conf';
 my $rules = slurp_file($hba);
 unlink $hba;
@@ -69,7 +69,8 @@ sub lines { return map { [ split /\|/, $_, -1 ] } split /\n/, sql($_[0]); }
 my @opens = `java -version 2>&1` =~ /version "1\./ ? () : ('--add-opens', 'java.base/java.lang=ALL-UNNAMED');
 my $class_path = join ':', "$project/target/classes", "$project/target/test-classes", slurp_file("$directory/class-path");
 
-# Begin a program of the project, which says where it is, and goes on when it is told.
+# Start a program of the project. It reports each place that it reaches, and continues when it is
+# told to.
 sub begin
 {
 	my ($class, $name, @arguments) = @_;
@@ -87,7 +88,7 @@ sub begin
 
 sub url { return sprintf 'jdbc:postgresql://127.0.0.1:%d/%s?user=feeder&password=not+to+be+told%%26', $node->port, $_[0]; }
 
-# The next place that the program reaches.
+# Return the next place that the program reaches.
 sub next_place
 {
 	my ($name) = @_;
@@ -111,7 +112,7 @@ sub go_on
 	return;
 }
 
-# Command a ResourceManager, and wait until it has done it.
+# Send a command to a ResourceManager, and wait until it is done.
 sub command
 {
 	my ($name, $line) = @_;
@@ -145,7 +146,7 @@ sub kill_program
 command_ok([ 'java', "-Dcluster.log=$directory/unit.log", '-cp', $class_path, 'org.junit.runner.JUnitCore', map { "org.yquota.yarn.$_" } qw(ApplicationRecordsTest FeedConfigurationTest RecordsTest SpoolTest) ],
 	'the records, the configuration and the spool by themselves');
 
-# The database does not exist yet when the feed is told more than its spool may have.
+# The database does not exist yet when the feed gets more than its spool may hold.
 begin('FullSpoolRun', 'FullSpoolRun', "$directory/full", url('outgrown'));
 reach('FullSpoolRun', 'a full spool');
 my $size = sum(map { -s } glob "$directory/full/records-*");
@@ -176,7 +177,8 @@ go_on('FullSpoolRun');
 reach('FullSpoolRun', 'room again');
 ends('FullSpoolRun');
 
-# A project without credit is refused, one with credit comes in, and none while yquota is away.
+# An application of a project without credit is refused, and one with credit is admitted. No
+# application is admitted while yquota is down.
 $node->safe_psql('postgres', 'CREATE DATABASE ask');
 $node->safe_psql('ask', <<'SQL');
 CREATE EXTENSION IF NOT EXISTS yquota;
@@ -209,8 +211,8 @@ is($node->safe_psql('ask', "SELECT lifetime, priority FROM yquota.application WH
 	'a submission that is asked about twice comes in once');
 ends('AskRun');
 
-# An event that the server refuses for good does not stop later events. The feed waits for an error that an
-# administrator can correct.
+# An event that the server always refuses does not stop later events. When an administrator can correct an
+# error, the feed waits for that.
 $node->safe_psql('postgres', 'CREATE DATABASE refusing');
 $node->safe_psql('refusing', <<'SQL');
 CREATE EXTENSION IF NOT EXISTS yquota;
@@ -255,7 +257,7 @@ sub application
 	return sql("SELECT $columns FROM yquota.application WHERE application_name = '$name'");
 }
 
-# Have the active ResourceManager compare running containers; its reports then come after that.
+# Let the active ResourceManager compare running containers; its reports then follow that.
 sub compare
 {
 	my ($id) = @_;
@@ -271,7 +273,8 @@ sub compare
 		"$id has compared what runs");
 }
 
-# Containers run already when the feed is installed: until then it has another database, which is not there.
+# Containers already run when the feed is installed. Until then it has another database, which does not
+# exist.
 begin_manager('rm1', 'nowhere', 'spool.before');
 command('rm1', 'active');
 begin('ClusterRun', 'ClusterRun', $directory, $ports);
@@ -308,7 +311,7 @@ go_on('ClusterRun');
 reach('ClusterRun', 'a restart without the feed');
 compare('rm1');
 kill_program('rm1');
-# Changes of applications are not sent now: the feed has the other database again.
+# Changes of applications are not sent now, because the feed has the other database again.
 begin_manager('rm1', 'nowhere', 'spool.before');
 command('rm1', 'active');
 go_on('ClusterRun');
@@ -327,7 +330,7 @@ is(application('ends unheard', 'state'), 'KILLED', 'an end is known when running
 go_on('ClusterRun');
 reach('ClusterRun', 'the end');
 
-# No feed hears of a container that was not at its node yet when the feed was installed.
+# A container that was not at its node yet when the feed was installed is not reported by any feed.
 my @account = map { split /\n/, slurp_file($_) } glob "$directory/account.rm*";
 my %is_heard_of = map { (split / /)[2] => 1 } @account;
 push @account, grep { $is_heard_of{ (split / /)[2] } } split /\n/, slurp_file("$directory/before");
@@ -341,7 +344,7 @@ foreach my $line (sort { ($a =~ /^(\d+)/)[0] <=> ($b =~ /^(\d+)/)[0] } @account)
 	}
 	elsif ($kind eq 'finished')
 	{
-		# nodes repeat ends to the next ResourceManager
+		# nodes report ends again to the next ResourceManager
 		next if $container{$id}{finished} && $container{$id}{finished} <= $values[0];
 		@{ $container{$id} }{qw(finished is_master exit_status)} = @values;
 	}
@@ -352,7 +355,8 @@ foreach my $line (sort { ($a =~ /^(\d+)/)[0] <=> ($b =~ /^(\d+)/)[0] } @account)
 		push @{ $updates{$id} }, \%update;
 	}
 }
-# Nodes report when containers were made, which of opportunistic ones the ResourceManager does not know.
+# Nodes report when containers were created, which the ResourceManager does not know for opportunistic
+# containers.
 my %made = map { split / / } split /\n/, slurp_file("$directory/creation-times");
 $container{$_}{started} = $made{$_} foreach grep { $container{$_} } keys %made;
 cmp_ok(scalar keys %container, '>=', 300, 'three hundred containers and more came and went');
@@ -370,7 +374,7 @@ foreach my $file (glob "$directory/*.log $directory/*.out")
 	unlike(slurp_file($file), qr/not.to.be.told/, (split m{/}, $file)[-1] . ' does not tell the password');
 }
 
-# Events as the books have them, beside the account.
+# The events in the books, to be compared with the account.
 my $milliseconds = '(extract(epoch FROM %s) * 1000)::numeric';
 my $ms = sub { return sprintf $milliseconds, $_[0] };
 my %told;
@@ -393,7 +397,7 @@ my %early_runs = map { $_ => 1 } map { $told{$_}[0]{is_running} } grep { $told{$
 is_deeply([ sort keys %early_runs ], [qw(f t)], 'opportunistic ones that wait do so from then on, and others run');
 is(scalar(grep { $_->[0]{event} ne 'CONTAINER_START' || $_->[0]{source} !~ /^(mini|reconcile)$/ } values %told), 0, 'each begins with its START');
 
-# A container that a restart has lost ends where the outage began.
+# A container that was lost in a restart ends where the outage began.
 my %end = map { $_ => (grep { $_->{event} eq 'CONTAINER_FINISH' } @{ $told{$_} })[0] } keys %told;
 is_deeply([ grep { $end{$_}{source} ne 'mini' } sort keys %end ], \@unfinished, 'containers that a restart has lost, and no others, end by reconcile()');
 my @outages = lines("SELECT trim_scale(${\ $ms->('started_at') }), trim_scale(${\ $ms->('ended_at') }) FROM yquota.outage WHERE forgiven ORDER BY started_at");
@@ -470,13 +474,13 @@ SELECT EXISTS (
 		WHERE e.source = 'mini' AND e.occurred_at < o.ended_at))
 SQL
 
-# Opportunistic ones that waited while no ResourceManager ran, and began to run behind that.
+# Opportunistic containers that waited while no ResourceManager ran, and started afterwards.
 cmp_ok(scalar(grep {
 		(grep { $_->{is_running} eq 'f' && $_->{at} < $outages[0][0] } @$_) && (grep { $_->{is_running} eq 't' && $_->{at} > $outages[0][1] } @$_)
 	} values %told), '>=', 1, 'a container that waited through the failover is told to run');
 
-# The cost of each container, in 1 / 1024000 credits, follows from its events. It is 1 credit a second for a vcore or
-# for 1024 MB, whichever is more.
+# The cost of each container, in 1 / 1024000 credits, follows from its events. It is 1 credit a second for each vcore
+# or each 1024 MB, whichever is more.
 sub cost
 {
 	my ($id) = @_;
@@ -504,7 +508,7 @@ sub cost
 my %charged = map { $_->[0] => $_->[1] } lines('SELECT container_id, trim_scale(cost * 1024000) FROM yquota.container_cost');
 is_deeply([ map { "$_: $charged{$_}" } sort keys %container ], [ map { "$_: " . cost($_) } sort keys %container ], 'every container costs what the account says, to the last digit');
 
-# The stream again, in another order and other cuts.
+# The events are sent again in another order, split into other statements.
 my $books = "SELECT project, charged, accrued FROM yquota.project_balance";
 my $before = sql($books);
 my @columns = split /\|/, sql(<<'SQL');
