@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * allocation.c
- *	  The fence of allocation.h.
+ *	  The fences around allocated memory (see allocation.h).
  *
- * The server's code, which is not instrumented, may reuse fenced memory once
- * it is free.  So a fence is taken away when its chunk is freed, and all of
- * them after each run.
+ * The server's code is not instrumented, and may use fenced memory again once
+ * it is free.  Therefore a fence is removed when its chunk is freed, and all
+ * fences are removed after each run.
  *
  *-------------------------------------------------------------------------
  */

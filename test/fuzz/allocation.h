@@ -3,10 +3,12 @@
  * allocation.h
  *	  palloc with a fence behind every chunk, for the address sanitizer.
  *
- * The server's allocator hands out pieces of large blocks, so writing past the
- * end of a piece goes unnoticed.  fuzz.sh includes this file in front of every
- * source; from then on what yquota allocates is followed by bytes that must
- * not be touched.  What the server allocates is not.
+ * The server's allocator gives out pieces of large blocks.  So the sanitizer
+ * does not notice a write past the end of a piece.
+ *
+ * fuzz.sh includes this file in front of every source of yquota.  Then every
+ * chunk that yquota allocates is followed by bytes that must not be touched.
+ * The server's own chunks have no fence.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +23,7 @@ extern void *yq_fuzz_allocate(MemoryContext context, Size size, bool zero);
 extern void *yq_fuzz_reallocate(void *chunk, Size size);
 extern void yq_fuzz_free(void *chunk);
 
-/* Take away all fences: before a memory context is emptied. */
+/* Remove all fences, before a memory context is reset. */
 extern void yq_fuzz_remove_fences(void);
 
 #define palloc(size)	yq_fuzz_allocate(CurrentMemoryContext, size, false)

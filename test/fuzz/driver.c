@@ -3,11 +3,13 @@
  * driver.c
  *	  A coverage-guided fuzzer inside a backend.
  *
- * yq_sql_fuzz(target, arguments) hands a target to libFuzzer, whose command
- * line "arguments" is, and does not come back: the fuzzer ends the process
- * with status 0 when it has done its runs.  So it is called in a server in
- * single-user mode (test/scripts/fuzz.sh).  The library holds all of yquota,
- * instrumented; of the server it uses what runs in production.
+ * yq_sql_fuzz(target, arguments) hands a target to libFuzzer; "arguments" is
+ * libFuzzer's command line.  The function does not return: after its runs the
+ * fuzzer ends the process with status 0.  Therefore it is called in a server
+ * in single-user mode (test/scripts/fuzz.sh).
+ *
+ * The library contains all of yquota, instrumented.  The server is the one
+ * that runs in production.
  *
  *-------------------------------------------------------------------------
  */
@@ -125,7 +127,7 @@ run_target(const uint8 *data, size_t size)
 	return 0;
 }
 
-/* The fuzzer's command line; it keeps pointers into it. */
+/* Return the fuzzer's command line; the fuzzer keeps pointers into it. */
 static char **
 command_line(ArrayType *arguments, int *count)
 {
@@ -164,7 +166,8 @@ yq_sql_fuzz(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(LLVMFuzzerRunDriver(&count, &line, run_target));
 }
 
-/* Errors of the wire format, of text and of JSON are the server's to choose. */
+/* The fuzzer's targets, each with the errors that are right for bad input. Errors of the wire
+ * format, of text and of JSON are the server's own. */
 const YqFuzzTarget yq_fuzz_targets[] = {
 	{"resource_text", yq_fuzz_resource_text,
 		{ERRCODE_INVALID_TEXT_REPRESENTATION, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * fuzz.h
- *	  What a fuzz target is (see driver.c).
+ *	  The interface of fuzz targets (see driver.c).
  *
  * A target gets bytes that the fuzzer made up, gives them to yquota's own
- * functions and checks what comes out.  It may raise an error: those that its
- * list of SQLSTATEs names are the right answer to bad input, any other one is
- * a finding, and so are a broken property and whatever the sanitizers see.
+ * functions and checks the results.  It may raise an error.  The SQLSTATEs in
+ * its list are the right answer to bad input; any other error is a finding.
+ * So are a broken property and every report of the sanitizers.
  *
- * corpus/TARGET holds what a target begins with.  Inputs with a name were
- * thought of, or found to be wrong once; those with a number were found by the
- * fuzzer and reach code that no smaller one does.
+ * corpus/TARGET has the inputs that a target begins with.  An input with a
+ * name was written by hand, or once led to a wrong result.  An input with a
+ * number was found by the fuzzer, and reaches code that no smaller one does.
  *
- * Targets run inside a backend, outside of any snapshot, in a memory context
- * that is emptied after each run; they keep nothing and read no table.
+ * Targets run inside a backend, without a snapshot, in a memory context that
+ * is emptied after each run.  They keep nothing and read no table.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 
 #include "base/resource.h"
 
-/* Bytes not yet used up by a target. */
+/* The bytes that a target has not used yet. */
 typedef struct YqFuzzInput
 {
 	const uint8 *next;
@@ -40,29 +40,31 @@ typedef struct YqFuzzTarget
 	int			errors[6];		/* expected SQLSTATEs, ended by 0 */
 } YqFuzzTarget;
 
-/* The targets, ended by one without a name. */
+/* The targets; the last entry has no name. */
 extern const YqFuzzTarget yq_fuzz_targets[];
 
-/* Report a broken property and end the process: the fuzzer keeps the input. */
+/* Report a broken property and end the process; the fuzzer keeps the input. */
 pg_noreturn extern void yq_fuzz_fail(const char *file, int line, const char *property);
 
 #define YQ_FUZZ_CHECK(property) \
 	do { if (!(property)) yq_fuzz_fail(__FILE__, __LINE__, #property); } while (0)
 
-/* One byte, 0 when there is none left; and up to "most" bytes. */
+/* Return one byte, or 0 when none is left. */
 extern uint8 yq_fuzz_byte(YqFuzzInput *input);
+
+/* Return an integer of 8 bytes, the highest byte first. */
 extern int64 yq_fuzz_int64(YqFuzzInput *input);
 
 /*
- * A part of the input: up to the next byte 0xFF, which no text has, or all of
- * it.  Palloc'd with nothing readable behind it.
+ * Return a part of the input: up to the next byte 0xFF, which no text has, or the rest. It is
+ * palloc'd, with nothing readable after it.
  */
 extern bytea *yq_fuzz_part(YqFuzzInput *input);
 
-/* The same as a string; NULL when the server would not let it in as text. */
+/* Return a part as a string, or NULL if the server would not accept it as text. */
 extern char *yq_fuzz_string(YqFuzzInput *input);
 
-/* Everything that holds for a good vector: all its forms give it back. */
+/* Check everything that holds for a valid vector: each form of it can be read back. */
 extern void yq_fuzz_check_vector(YqResource *vector);
 
 /* The targets' functions. */

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * money.c
- *	  Fuzz targets of money: amounts, prices, and the packed weights that a
- *	  balance multiplies them by.
+ *	  Fuzz targets of money: amounts, prices, and the packed weights by which
+ *	  a balance multiplies them.
  *
- * The server's numeric, which has no limits worth mentioning, says what is
- * right (docs/design.md 1.2).
+ * The results are checked with the server's numeric, whose limits are far away
+ * (docs/design.md 1.2).
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 
 extern Datum yq_sql_merge_weights(PG_FUNCTION_ARGS);
 
-/* A finite number out of a part of the input; NULL if that is none. */
+/* Return a finite number from a part of the input, or NULL if it is none. */
 static Numeric
 finite_number(YqFuzzInput *input)
 {
@@ -31,7 +31,7 @@ finite_number(YqFuzzInput *input)
 	volatile Datum number = 0;
 	MemoryContext context = CurrentMemoryContext;
 
-	/* numeric_in() takes a gigabyte for 1e100000 */
+	/* numeric_in() would take a gigabyte for 1e100000 */
 	if (text == NULL || strlen(text) > 200 ||
 		strspn(text, "0123456789.-+") != strlen(text))
 		return NULL;
@@ -111,7 +111,7 @@ yq_fuzz_amount(YqFuzzInput *input)
 	YQ_FUZZ_CHECK(yq_wide_compare(&wide_a, &wide_b) ==
 				  DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a), NumericGetDatum(b))));
 
-	/* additions are not checked: amounts are far from the limit */
+	/* additions have no overflow check, because amounts are far from the limit */
 	if (((wide_a.limb[YQ_WIDE_LIMBS - 1] + 1) >> 1 | (wide_b.limb[YQ_WIDE_LIMBS - 1] + 1) >> 1) == 0)
 	{
 		sum = wide_a;
@@ -161,7 +161,7 @@ is_same(const bytea *a, const bytea *b)
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
-/* Two lists of weights: what is accepted is what would be written. */
+/* Check two lists of weights: an accepted list must be exactly what would be written. */
 void
 yq_fuzz_packed_weights(YqFuzzInput *input)
 {

@@ -21,7 +21,7 @@
 
 /* -- files ----------------------------------------------------------------- */
 
-/* Properties of a document, written as one that says the same. */
+/* Properties of a document, written again as another document with the same meaning. */
 typedef struct Copy
 {
 	StringInfoData document;
@@ -95,7 +95,7 @@ copy_document(const char *document)
 	return copy;
 }
 
-/* What a file says, written down, is read as the same. */
+/* The contents of a file, written again, must be read as the same contents. */
 void
 yq_fuzz_hadoop_xml(YqFuzzInput *input)
 {
@@ -115,7 +115,7 @@ yq_fuzz_hadoop_xml(YqFuzzInput *input)
 
 static const char *const types[] = {"memory-mb", "vcores", "yarn.io/gpu"};
 
-/* Whatever is written, one of three modes is made of it, in finite numbers. */
+/* Every capacity text gives one of three modes, with finite numbers. */
 void
 yq_fuzz_capacity(YqFuzzInput *input)
 {
@@ -137,7 +137,7 @@ yq_fuzz_capacity(YqFuzzInput *input)
 
 /* -- lists ----------------------------------------------------------------- */
 
-/* Everybody who is on a list is found on it, and nobody who is on none. */
+/* Check that everybody on a list is found, and nobody else. */
 static void
 check_acl(const YqAcl *acl)
 {
@@ -150,7 +150,7 @@ check_acl(const YqAcl *acl)
 		subject.username = acl->users[i];
 		YQ_FUZZ_CHECK(yq_acl_match(acl, &subject, &name) == YQ_ACL_USER && name == subject.username);
 	}
-	/* a byte that no text has */
+	/* a name with a byte that no text has */
 	subject.username = "\xFF";
 	YQ_FUZZ_CHECK(yq_acl_match(acl, &subject, &name) == (acl->everybody ? YQ_ACL_EVERYBODY : YQ_ACL_NOBODY));
 	subject.group_count = 1;
@@ -170,7 +170,7 @@ yq_fuzz_acl(YqFuzzInput *input)
 		check_acl(yq_acl_parse(text));
 }
 
-/* Groups by falling maximum, none of which exceeds the cluster's. */
+/* Check that groups have falling maxima, none of which exceeds the cluster's maximum. */
 void
 yq_fuzz_priority_acl(YqFuzzInput *input)
 {

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * resource.c
- *	  Fuzz targets of the type yquota.resource: each form it is read from, its
- *	  representation, and arithmetic.
+ *	  Fuzz targets of the type yquota.resource: each form from which it is
+ *	  read, its representation, and its arithmetic.
  *
- * The forms know the same values and spell each of them in one way, so whatever
- * is read has to come back equal from every form (docs/design.md 4).
+ * All forms have the same values, and each writes a value in exactly one way.
+ * Therefore a value that was read from one form must be equal after it has
+ * been written and read in any form (docs/design.md 4).
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +45,7 @@ receive(const bytea *message)
 	return call(yq_sql_resource_recv, PointerGetDatum(&wire));
 }
 
-/* The same value as a row keeps it: with a header of one byte, unaligned. */
+/* Return the same value as a row stores it: with a header of one byte, unaligned. */
 static YqResource *
 with_short_header(const YqResource *vector)
 {
@@ -65,7 +66,7 @@ check_is_zero(const YqResource *vector)
 	YQ_FUZZ_CHECK(VARSIZE_ANY_EXHDR(vector) == 0);
 }
 
-/* A vector without negative amounts is its weight times its shape. */
+/* Check that a vector without negative amounts is its weight times its shape. */
 static void
 check_shape(YqResource *vector)
 {
@@ -114,7 +115,7 @@ yq_fuzz_check_vector(YqResource *vector)
 	check_shape(vector);
 }
 
-/* Text, bracketed or as in YARN's logs. */
+/* Text: in brackets, or as in YARN's logs. */
 void
 yq_fuzz_resource_text(YqFuzzInput *input)
 {
@@ -124,7 +125,7 @@ yq_fuzz_resource_text(YqFuzzInput *input)
 		yq_fuzz_check_vector(call(yq_sql_resource_in, CStringGetDatum(text)));
 }
 
-/* Binary: what is accepted is what would be sent. */
+/* Binary: what is accepted is the same as what would be sent. */
 void
 yq_fuzz_resource_binary(YqFuzzInput *input)
 {
@@ -144,7 +145,7 @@ yq_fuzz_resource_binary(YqFuzzInput *input)
 	yq_fuzz_check_vector(vector);
 }
 
-/* JSON; what is no JSON is none of ours. */
+/* JSON. Input that is not JSON is left out. */
 void
 yq_fuzz_resource_json(YqFuzzInput *input)
 {
@@ -168,7 +169,7 @@ yq_fuzz_resource_json(YqFuzzInput *input)
 		yq_fuzz_check_vector(call(yq_sql_resource_from_jsonb, json));
 }
 
-/* Bytes as they might lie on a damaged disk: an error, or some vector. */
+/* Bytes as a damaged disk might have them: the result is an error or some vector. */
 void
 yq_fuzz_resource_stored(YqFuzzInput *input)
 {

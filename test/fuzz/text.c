@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *	  Fuzz targets of other text: who pays, and settings.
+ *	  Fuzz targets of other text: the payer of an event, and settings.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 #include "charging/event.h"
 #include "fuzz.h"
 
-/* The first double underscore of a string, or its end. */
+/* Return the place of the first double underscore, or of the string's end. */
 static size_t
 before_separator(const char *text)
 {
@@ -61,14 +61,14 @@ static const char *const settings[] = {
 	"yquota.utilization_max_age",
 };
 
-/* What the configuration file may say; a value that is shown can be set. */
+/* Set a setting as the configuration file does. */
 static void
 set(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_SIGHUP, PGC_S_SESSION, GUC_ACTION_SET, true, ERROR, false);
 }
 
-/* A setting and its value. */
+/* A setting and its value: a value that is shown can be set again. */
 void
 yq_fuzz_setting(YqFuzzInput *input)
 {

@@ -1,5 +1,5 @@
-// Reads a dashboard as Grafana's own types do: a field that they do not have, one
-// of another type, and one that is missing are errors.
+// Reads a dashboard with Grafana's own types. A field that they do not have, a field of another
+// type, and a missing field are errors.
 
 package main
 
@@ -22,15 +22,16 @@ func check(file string) error {
 	if err != nil {
 		return err
 	}
-	// only those that the dashboard uses: the other plugins take a minute to compile
+	// register only the panels that the dashboard uses, because compiling all plugins takes a
+	// minute
 	types := cog.NewRuntime()
 	types.RegisterPanelcfgVariant(bargauge.VariantConfig())
 	types.RegisterPanelcfgVariant(stat.VariantConfig())
 	types.RegisterPanelcfgVariant(timeseries.VariantConfig())
 	types.RegisterDataqueryVariant(prometheus.VariantConfig())
 
-	// the strict reader returns a list of errors, empty when there is none, and
-	// keeps no panel to validate
+	// the strict reader returns a list of errors, which is empty if there are none, and it keeps no
+	// panels to validate
 	var found cog.BuildErrors
 	err = new(dashboard.Dashboard).UnmarshalJSONStrict(text)
 	if !errors.As(err, &found) || len(found) > 0 {

@@ -1,7 +1,7 @@
 --
--- The shape of what CREATE EXTENSION makes: the names of docs/design.md 4, and what holds of
--- every object.  Rules are stated over the catalog, so that objects added later
--- are covered; what breaks a rule is named in the diagnostics.
+-- The objects that CREATE EXTENSION creates: their names (docs/design.md 4), and rules that hold
+-- for every object. Rules are queries of the catalog, so they also cover objects that are added
+-- later. The diagnostics name each object that breaks a rule.
 --
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -63,8 +63,8 @@ SELECT has_function('yquota', name::name, format('function %s', name))
 FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,shadow_costs,forecast,read_notifications}'::text[]) AS name;
 
 --
--- The library reads and writes these by the numbers of their columns
--- (src/charging/ledger.c, counters.c, charge_events.c, event.h)
+-- The library reads and writes these tables by the numbers of their columns (src/charging/ledger.c,
+-- counters.c, charge_events.c, event.h)
 --
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'::text[]),
@@ -107,18 +107,18 @@ SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN 
 				'container ids sort bytewise in every table');
 
 --
--- Every object is commented
+-- Every object has a comment
 --
 SELECT is_empty($$
 	SELECT pg_describe_object(m.classid, m.objid, 0) FROM member AS m
 	LEFT JOIN pg_class AS c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
 	LEFT JOIN pg_type AS t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
 	WHERE obj_description(m.objid, (SELECT relname FROM pg_class WHERE oid = m.classid)) IS NULL
-	  -- objects that come with another one: row and array types, sequences of identity columns,
-	  -- indexes
+	  -- leave out objects that are created with another one: row and array types, sequences of
+	  -- identity columns, indexes
 	  AND (t.oid IS NULL OR (t.typtype <> 'c' AND t.typcategory <> 'A'))
 	  AND (c.oid IS NULL OR c.relkind IN ('r', 'v', 'm', 'p', 'f'))
-	  -- operator families and classes say what they are by their names
+	  -- the names of operator families and classes describe them
 	  AND m.classid NOT IN ('pg_opclass'::regclass, 'pg_opfamily'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass, 'pg_cast'::regclass)
 	ORDER BY 1$$, 'every object has a comment');
 
@@ -141,7 +141,8 @@ SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c
 				'nobody has a right on anything in yquota_internal');
 
 --
--- Row-level security: what tells of projects tells whoever asks of his own
+-- Row-level security: every object about projects can be read by roles that may see only their own
+-- projects
 --
 CREATE TEMPORARY VIEW of_projects AS
 	SELECT c.* FROM own_relation AS c
@@ -175,7 +176,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE prosrc = 'yq_sql_run_
 				'behind every shell there is a function');
 
 --
--- Who may do what: nothing is open that the list does not open
+-- Privileges: only what the list opens is open
 --
 CREATE TEMPORARY VIEW decided AS
 	SELECT l.object_kind, l.objid, l.privilege, l.kinds FROM yquota_internal.privilege AS l;
@@ -195,14 +196,14 @@ SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE 'viewer' = 
 				'an administrator may what a viewer may, and he what a member may');
 SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege WHERE privilege NOT IN ('SELECT', 'EXECUTE') AND kinds && '{viewer,member}'
 				  OR privilege <> 'SELECT' AND 'operator' = ANY (kinds) AND NOT (object = 'yquota.container_event' AND privilege = 'INSERT')
-				  -- roles of any kind that a policy of the scheduler lets change queues
+				  -- a policy of the scheduler may let roles of any kind change queues
 				  AND object <> 'yquota.mutate_configuration(jsonb,text,text[])'
-				  -- the functions themselves ask whose credit it is
+				  -- these functions themselves check whose credit it is
 				  AND object !~ '^yquota\.(hold|release|release_hold|transfer_credit|reverse_transfer)\('
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
-				  -- a quote places the reservation as in a dry run
+				  -- a quote places the reservation as a dry run does
 				  AND object !~ '^yquota\.price_quote\(yquota\.reservation_contract,'
-				  -- operators speak for the resource manager
+				  -- operators act for the resource manager
 				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(new_reservation_id|(submit|update|delete)_reservation|remove_ended_reservations|follow_plans)\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|preempt_containers|end_expired_applications|node_heartbeat|report_nodes|report_progress|report_application_progress|allocate_opportunistic|lease_nodes|report_distributed_containers|acknowledge|acknowledge_decisions|acknowledge_node_work|enqueue_container|container_ended|container_paused|advance_node_queue|shed_containers|recover_node_queue|import_rm_audit(_file)?|import_nodes|import_cluster_metrics|register_node|node_lost|reconcile|recover_containers|reject_call|report_feed_problem|report_outage|report_recovery)\('
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
 				'viewers and members write nothing, operators insert events, have queues do what they do by themselves, and ask what changes nothing');
@@ -221,7 +222,7 @@ SELECT bag_eq($$SELECT f.signature::text, replace(coalesce(nullif(a.grantee, 0):
 			  'the privileges of the catalog on functions are those of the list');
 
 --
--- Append-only, and the audit
+-- Append-only tables, and the audit
 --
 SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c JOIN pg_trigger AS t ON t.tgrelid = c.oid
 		   WHERE t.tgname = 'append_only' AND t.tgfoid = 'yquota_internal.refuse_rewriting()'::regprocedure),
@@ -230,8 +231,8 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 SELECT is_empty($$SELECT DISTINCT t.tgrelid::regclass FROM pg_trigger AS t WHERE t.tgname = 'append_only'
 				  AND (SELECT bit_or(a.tgtype::integer) FROM pg_trigger AS a WHERE a.tgrelid = t.tgrelid AND a.tgname IN ('append_only', 'keep') AND a.tgtype & 3 = 2) & 56 <> 56$$,
 				'for UPDATE, DELETE and TRUNCATE');
--- All other tables are filled by the system: events and their results, reports of the cluster, and
--- the state of the running server.
+-- Only the system fills all other tables: events and their results, reports of the cluster, and the
+-- state of the running server.
 SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c
 		   WHERE c.relkind = 'r' AND NOT (
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
@@ -247,8 +248,8 @@ SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE (prosecdef OR lanname = 'plpgsql')
 					AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c ~ '^search_path=("?pg_catalog"?)(, "?yquota"?)?, "?pg_temp"?$') ORDER BY 1$$,
 				'every plpgsql and SECURITY DEFINER function pins its search_path');
--- The parsed form of a query takes many times the pages of its text. It serves inlined functions,
--- and functions that run as a role that may not use the schema of the names in them.
+-- The parsed form of a query takes many times the pages of its text. Only inlined functions need
+-- it, and functions that run as a role without USAGE on the schema of the names in them.
 SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE prosqlbody::text ~ '^\(' AND proconfig::text ~ 'search_path'
 					AND (prosecdef OR NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner)) ORDER BY 1$$,
@@ -256,12 +257,12 @@ SELECT is_empty($$SELECT signature FROM own_function
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND proparallel <> 'u' AND proname <> 'clock' ORDER BY 1$$,
 				'volatile functions are not for parallel plans, the clock excepted');
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'i' AND proparallel <> 's'
-				  -- the server calls every aggregate immutable
+				  -- the server marks every aggregate immutable
 				  AND signature::regprocedure NOT IN (SELECT aggfnoid FROM pg_aggregate) ORDER BY 1$$,
 				'immutable functions are parallel safe');
 -- A block with EXCEPTION is a subtransaction, which neither workers nor the leader of a parallel plan may
--- begin.  A shell calls the function behind it; functions named _query and _call return texts that others run.
--- Among functions of one name the safest is taken for the one that is called.
+-- begin. A wrapper calls its function named _as_owner. Functions named _query and _call return texts that
+-- others run. Among functions of one name the one with the safest label is assumed to be called.
 CREATE TEMPORARY TABLE body AS
 	SELECT signature::text, format('%s.%s', pronamespace::regnamespace, proname) AS name, array_position('{s,r,u}', proparallel::text) AS level,
 		   CASE WHEN prosrc = 'yq_sql_run_as_owner' THEN format('yquota_internal.%s_as_owner(', proname) ELSE coalesce(pg_get_function_sqlbody(oid), prosrc) END AS calls,
@@ -295,9 +296,9 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 				'functions of type resource are immutable and parallel safe');
 
 --
--- Dumps have every table, with a few exceptions. They are tables of the running server,
--- notifications, notes of the worker, and the running totals, roll-ups and the filter of history. Compaction,
--- roll_up_charges() and the worker make the last three anew.
+-- Dumps include every table, with a few exceptions. These are tables of the running server, notifications,
+-- the worker's own records, and the running totals, roll-ups and the filter of history. Compaction,
+-- roll_up_charges() and the worker compute the last three again.
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
@@ -313,7 +314,7 @@ SELECT is((SELECT count(*) FROM (SELECT unnest(extconfig) AS relation FROM pg_ex
 		  NULL, 'no table is marked twice');
 
 --
--- History: what is sealed looks like what it was sealed from
+-- History: a sealed table looks like the table from which it was sealed
 --
 SELECT is(yquota_internal.archive_horizon(), '-infinity', 'nothing has been archived');
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');

@@ -1,13 +1,13 @@
--- Replays what an operation of a scenario in submissions.jsonl does, and finds
--- where yquota decides otherwise than the scheduler of Hadoop did.
+-- Replay an operation of a scenario in submissions.jsonl, and find where yquota decides otherwise
+-- than Hadoop's scheduler did.
 --
--- The output about both is facts, a key and a value each. Facts of an application are its state,
+-- The results of both are facts, each a key and a value. Facts of an application are its state,
 -- queue, priority, lifetime and master. Facts of a queue are its state and its number of
 -- applications. Figures are facts that depend on the use of containers: the limits of queues and
 -- users, and headroom.
 
 CREATE SCHEMA replay;
--- Hadoop knows memory and cores unless it is told of more
+-- By default Hadoop knows only memory and cores
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 
@@ -56,7 +56,7 @@ CREATE FUNCTION replay.add_node(n jsonb) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO yquota.node (name, label, total) VALUES (n ->> 'name', coalesce(n ->> 'label', ''), replay.resource(n));
 $$;
 
--- Actions of the scheduler on containers.
+-- Apply the scheduler's actions on containers.
 CREATE FUNCTION replay.tell(containers jsonb) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
 	SELECT CASE WHEN c ? 'start' THEN 'CONTAINER_START' WHEN c ? 'change' THEN 'CONTAINER_UPDATE' ELSE 'CONTAINER_FINISH' END::yquota.container_event_type,
@@ -88,13 +88,13 @@ BEGIN
 	UPDATE replay.scenario SET properties = wanted;
 END $$;
 
--- As Hadoop does whenever the cluster has changed: held applications stay so.
+-- Do what Hadoop does whenever the cluster has changed; held applications stay held.
 CREATE FUNCTION replay.update() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.activate_applications(queue) FROM yquota.effective_queue WHERE kind = 'leaf' AND label = '';
 END $$;
 
--- NULL, or why it was refused.
+-- Perform an operation. Return NULL, or why it was refused.
 CREATE FUNCTION replay.perform(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	id text := replay.id(o ->> 'app');
@@ -126,7 +126,7 @@ BEGIN
 	WHEN 'update' THEN
 		PERFORM replay.update();
 	ELSE
-		-- containers only: told of in what the scheduler did
+		-- the containers have already changed with the scheduler's actions
 	END CASE;
 	SET CONSTRAINTS ALL IMMEDIATE;
 	RETURN refused;
@@ -197,7 +197,8 @@ BEGIN
 	UPDATE replay.count SET steps = steps + 1, facts = facts + (SELECT count(*) FROM replay.expected WHERE whole OR NOT is_figure);
 END $$;
 
--- Was it accepted as in Hadoop, and is the reason to wait or to be refused the same?
+-- Compare whether the operation was accepted as in Hadoop, and whether the reason to wait or to be
+-- refused is the same.
 CREATE FUNCTION replay.compare_outcome(at integer, o jsonb, refused text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	INSERT INTO replay.difference
@@ -242,7 +243,7 @@ BEGIN
 	COMMIT;
 END $$;
 
--- The first step at which there is a difference is the last one.
+-- Play a scenario up to the first step with a difference.
 CREATE PROCEDURE replay.play(s jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;

@@ -22,14 +22,15 @@ BEGIN
 	VALUES ('n', format('[memory-mb=%s,vcores=%s]', s #>> '{node,0}', s #>> '{node,1}')::yquota.resource);
 END $$;
 
--- A container in the words of a record: DONE once its agent has told of its end.
+-- Return the state of a container as a record writes it: DONE as soon as its agent has reported its
+-- end.
 CREATE FUNCTION replay.state(container text, ended text[]) RETURNS text LANGUAGE sql
 	RETURN CASE WHEN container = ANY (ended) THEN 'DONE' ELSE (
 		SELECT CASE WHEN q.state = 'GONE' THEN 'KILLING' ELSE q.state END
 		FROM yquota.node_queue AS q WHERE q.container_id = container) END;
 
--- Play a step: the actions of the agent and of the resource manager, and the orders to the agent,
--- in the words of a record.
+-- Play a step: the actions of the agent and of the resource manager. Return the orders to the
+-- agent, as a record writes them.
 CREATE FUNCTION replay.play_step(step jsonb, INOUT ended text[], OUT decided jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	container text := replay.id((step ->> 'c')::integer);
@@ -90,7 +91,8 @@ BEGIN
 		WHERE t.action <> 'queued'), '[]'));
 END $$;
 
--- Running and waiting containers by the rows of the node and the books, in the words of a record.
+-- Return the running and waiting containers, from the rows of the node and from the books, as a
+-- record writes them.
 CREATE FUNCTION replay.figures() RETURNS jsonb LANGUAGE sql
 	RETURN (SELECT jsonb_build_object(
 		'utilization', jsonb_build_array(
@@ -105,7 +107,8 @@ CREATE FUNCTION replay.figures() RETURNS jsonb LANGUAGE sql
 			  FROM yquota.container AS c CROSS JOIN yquota.scheduler_setting AS s
 			  WHERE c.node = 'n') AS r);
 
--- Steps and events that were compared, and where yquota parts from Hadoop; NULL: nowhere.
+-- Return the numbers of steps and events that were compared, and the first difference from Hadoop,
+-- or NULL.
 CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT events integer, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	step jsonb;

@@ -1,8 +1,8 @@
--- Replays a scenario of decisions.jsonl, and finds the first step at which yquota
--- decides otherwise than the scheduler of Hadoop did.
+-- Replay a scenario of decisions.jsonl, and find the first step at which yquota decides otherwise
+-- than Hadoop's scheduler did.
 
 CREATE SCHEMA replay;
--- Hadoop knows memory and cores unless it is told of more
+-- By default Hadoop knows only memory and cores
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 
@@ -14,7 +14,8 @@ CREATE FUNCTION replay.amounts(r yquota.resource) RETURNS text LANGUAGE sql
 CREATE FUNCTION replay.id(app text) RETURNS text LANGUAGE sql
 	RETURN 'application_1000000000000_' || lpad(app, 4, '0');
 
--- A configuration is in force when it is checked, which is before a commit, and none comes here.
+-- Set the configuration. It takes effect when it is checked at commit, and this test never commits,
+-- so check it at once.
 CREATE PROCEDURE replay.configure(properties jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.import_hadoop_configuration(properties - 'yarn.resource-types');
@@ -22,7 +23,7 @@ BEGIN
 	SET CONSTRAINTS ALL DEFERRED;
 END $$;
 
--- String.hashCode(), and what java.util.HashMap.hash() makes of it.
+-- Compute Java's String.hashCode(), with the change that java.util.HashMap.hash() makes to it.
 CREATE FUNCTION replay.java_hash(name text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	hash bigint := 0;
@@ -33,9 +34,9 @@ BEGIN
 	RETURN hash # (hash >> 16);
 END $$;
 
--- When Hadoop refreshes a parent, its children go through a HashMap by path. They stay in the order
--- in which the map returns them. The server keeps siblings in the order of the configuration, so
--- the configuration gets Hadoop's order.
+-- Set the configuration in Hadoop's order. When Hadoop refreshes a parent, its children go through
+-- a HashMap by path, and stay in the order in which the map returns them. yquota keeps siblings in
+-- the order of the configuration, so the configuration gets Hadoop's order.
 CREATE PROCEDURE replay.refresh(properties jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.import_hadoop_configuration(properties - 'yarn.resource-types');
@@ -43,7 +44,7 @@ BEGIN
 		SELECT q.path, q.position, s.path AS parent,
 			(16 * 2 ^ ceil(log(2, greatest(count(*) OVER (PARTITION BY s.path), 12) / 12.0)))::bigint AS buckets
 		FROM yquota.queue AS q
-		-- the parents in force before the refresh
+		-- only parents that existed before the refresh
 		JOIN yquota_internal.queue_status AS s ON s.path = regexp_replace(q.path, '[.][^.]*$', '') AND s.kind = 'parent' AND s.path <> q.path),
 	placed AS (
 		SELECT c.path, row_number() OVER (PARTITION BY c.parent ORDER BY replay.java_hash(c.path) & (c.buckets - 1), c.position) AS position
@@ -99,7 +100,7 @@ CREATE FUNCTION replay.update(o jsonb) RETURNS text LANGUAGE sql AS $$
 	LEFT JOIN yquota.container AS c ON c.container_id = u.container_id
 $$;
 
--- the container that a reservation just made is to enlarge, as the next statement sees it
+-- return the container that a new reservation will enlarge; the next statement sees the reservation
 CREATE FUNCTION replay.to_update(node text) RETURNS text LANGUAGE sql AS $$
 	SELECT r.container_to_update FROM yquota.reserved_container AS r WHERE r.node = to_update.node
 $$;
@@ -127,7 +128,7 @@ BEGIN
 	PERFORM yquota.activate_applications();
 END $$;
 
--- Everything that is remembered of the cluster is computed anew.
+-- Compute everything again that a session has cached of the cluster.
 CREATE PROCEDURE replay.update() LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE yquota.node SET total = total;
@@ -162,7 +163,7 @@ BEGIN
 	WHEN 'figures' THEN CALL replay.update();
 	ELSE CALL replay.change_node(o);
 	END CASE;
-	-- the master was on a node that is lost
+	-- the application master was on a node that is lost
 	PERFORM yquota.finish_application(replay.id(app), 'FAILED') FROM jsonb_array_elements_text(o -> 'failed') AS app;
 	PERFORM yquota.release_containers(ARRAY(SELECT jsonb_array_elements_text(o -> 'ended')));
 	IF o ->> 'do' = 'failmaster' THEN
@@ -176,8 +177,8 @@ CREATE FUNCTION replay.reserved() RETURNS text LANGUAGE sql AS $$
 	FROM yquota.reserved_container AS r
 $$;
 
--- Live applications with the resources that they hold, have reserved and wait for, by label; nodes
--- with the resources that GUARANTEED containers leave.
+-- Return live applications with the resources that they hold, have reserved and wait for, by label.
+-- Also return nodes with the resources that GUARANTEED containers leave.
 CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
 	WITH part AS (
 		SELECT c.application_id, n.label, c.allocation AS used, '[]'::yquota.resource AS reserved, '[]'::yquota.resource AS pending
@@ -202,7 +203,7 @@ CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(l.text, '; ' ORDER BY l.kind, l.name COLLATE "C") FROM line AS l
 $$;
 
--- The use of queues, the limits of users, and headroom, with the keys of Hadoop's records.
+-- Return the usage of queues, the limits of users, and headroom, with the keys of Hadoop's records.
 CREATE FUNCTION replay.figure(key text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	of text[] := regexp_match(key, '^(queue|user|headroom) (\S+) ?(\S*) <(.*)>$');
@@ -220,8 +221,8 @@ BEGIN
 	END;
 END $$;
 
--- Keys of a record: queues in use, users with applications, and active applications with the labels
--- that they asked for.
+-- Return the keys of a record: queues in use, users with applications, and active applications with
+-- the labels that they have requested.
 CREATE FUNCTION replay.figure_keys() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT format('queue %s <%s>', q.queue, q.label) FROM yquota.scheduler_queue AS q WHERE replay.amounts(q.used) || replay.amounts(q.reserved) ~ '[1-9]'
 	UNION ALL
@@ -236,7 +237,7 @@ CREATE FUNCTION replay.figures(figures jsonb) RETURNS text LANGUAGE sql AS $$
 	FROM jsonb_each_text(figures) AS h
 	FULL JOIN (SELECT * FROM replay.figure_keys() AS k(key) WHERE figures <> '{}') AS o ON o.key = regexp_replace(h.key, '^(headroom \d+) .*', '\1')
 	WHERE h.key IS NULL OR replay.figure(h.key) IS DISTINCT FROM h.value
-		-- Hadoop has figures of users for labels that the queue may not use, too
+		-- Hadoop also has figures of users for labels that the queue may not use
 		OR (o.key IS NULL AND (h.key NOT LIKE 'user %' OR regexp_replace(h.key, '<.*>', '<>') NOT IN (SELECT * FROM replay.figure_keys())))
 $$;
 
@@ -249,33 +250,34 @@ CREATE FUNCTION replay.expected(o jsonb) RETURNS text LANGUAGE sql
 		(SELECT string_agg(concat_ws(' ', key, value), '; ' ORDER BY key COLLATE "C") FROM jsonb_each_text(o -> 'reserved')),
 		' state: ', o ->> 'state');
 
--- The decisions of yquota, and NULL or how the step differs from Hadoop's.
+-- Play a step. Return yquota's decisions, and how the step differs from Hadoop's, or NULL.
 CREATE FUNCTION replay.step(o jsonb, OUT decided text, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	outcome text;
 BEGIN
 	decided := replay.perform(o);
-	-- a statement of its own sees all that the operation has changed
+	-- a separate statement sees everything that the operation has changed
 	outcome := concat(decided, ' reserved: ', replay.reserved(), ' state: ', replay.state());
 	difference := coalesce(CASE WHEN outcome <> replay.expected(o) THEN
 		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved' - 'figures', outcome, replay.expected(o)) END,
 		replay.figures(o -> 'figures'));
-	-- masters fetched what they got after each step; what is not acknowledged expires
+	-- masters fetched their containers after each step, and unacknowledged containers would expire
 	PERFORM yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d));
 END $$;
 
--- The application that a decision is about.
+-- Return the application that a decision is about.
 CREATE FUNCTION replay.application(decision text) RETURNS text LANGUAGE sql
 	RETURN 'application' || substring(decision FROM ' container(_[0-9]+_[0-9]+)_[0-9]+_[0-9]+');
 
--- Tell whether Hadoop's decision at this place of this step is about applications whose order is an
--- accident there. Hadoop's FairOrderingPolicy keeps applications in a sorted set, by the resources
--- that they held when they were last put into it. A container that starts from a reservation does
--- not put its application anew (AbstractLeafQueue.apply()). A changed priority forgets that the
--- application was to be put anew (AbstractComparatorOrderingPolicy.removeSchedulableEntity()). The
--- application then stays in its place until another container of it starts, is reserved, given up
--- or ends. The server orders applications by the resources that they hold. So one of the two
--- decisions is about an application of this kind, and both are about one fair leaf.
+-- Return whether Hadoop's decision at this position of this step is about applications whose order
+-- is an accident there. Hadoop's FairOrderingPolicy keeps applications in a sorted set, by the
+-- resources that they held when they were last inserted. A container that starts from a reservation
+-- does not insert its application again (AbstractLeafQueue.apply()). A changed priority makes
+-- Hadoop forget that the application was to be inserted again
+-- (AbstractComparatorOrderingPolicy.removeSchedulableEntity()). The application then stays in its
+-- place until another container of it starts, is reserved, given up or ends. yquota orders
+-- applications by the resources that they hold. So one of the two decisions is about such an
+-- application, and both are about one fair leaf.
 CREATE FUNCTION replay.is_in_older_place(s jsonb, step bigint, place bigint, ours text, hadoops text) RETURNS boolean LANGUAGE sql AS $$
 	WITH event AS (
 		SELECT t.n, d.i, split_part(d.decision, ' ', 1) AS kind, replay.application(d.decision) AS application_id, split_part(d.decision, ' ', 2) AS container_id
@@ -298,14 +300,14 @@ CREATE FUNCTION replay.is_in_older_place(s jsonb, step bigint, place bigint, our
 	WHERE a.application_id IN (replay.application(ours), replay.application(hadoops))
 $$;
 
--- Where a step differs: does the first decision that differs follow from an older place?
+-- Return whether the first decision that differs in a step follows from such an outdated place.
 CREATE FUNCTION replay.is_older_place(s jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql
 	RETURN coalesce((
 		SELECT replay.is_in_older_place(s, step, d.i, d.ours, d.hadoops)
 		FROM ROWS FROM (string_to_table(decided, '; '), jsonb_array_elements_text(s #> ARRAY['steps', (step - 1)::text, 'decided'])) WITH ORDINALITY AS d(ours, hadoops, i)
 		WHERE d.ours IS DISTINCT FROM d.hadoops ORDER BY d.i LIMIT 1), false);
 
--- Resources that application masters might use of leaves in the default partition after each step.
+-- Resources that application masters may use in leaves of the default partition, after each step.
 CREATE TABLE replay.am_limit (step bigint, queue text, am_limit yquota.resource);
 
 CREATE FUNCTION replay.note_am_limits(step bigint) RETURNS void LANGUAGE sql AS $$
@@ -313,18 +315,18 @@ CREATE FUNCTION replay.note_am_limits(step bigint) RETURNS void LANGUAGE sql AS 
 	SELECT step, q.queue, q.am_limit FROM yquota.effective_queue AS q WHERE q.kind = 'leaf' AND q.label = ''
 $$;
 
--- The default calculator looks at memory alone.
+-- Compare as the calculator does; the default calculator compares only memory.
 CREATE FUNCTION replay.fits(needed yquota.resource, am_limit yquota.resource) RETURNS boolean LANGUAGE sql
 	RETURN CASE WHEN EXISTS (SELECT FROM yquota.scheduler_setting AS s WHERE s.resource_calculator LIKE '%Dominant%')
 		THEN needed OPERATOR(yquota.<@) am_limit
 		ELSE yquota.amount(needed, 'memory-mb') <= yquota.amount(am_limit, 'memory-mb') END;
 
--- Tell whether Hadoop goes by an older limit for application masters at a step that differs. Hadoop
--- takes the resources that other queues left for a leaf when an application of the leaf was last
--- visited for containers. The server takes the resources that they leave now. So everything is as
--- in Hadoop, but one application waits to be activated in one of the two only. Its application
--- master and those of its leaf fit in the present limit or in the limit of an earlier step, and not
--- in both.
+-- Return whether Hadoop uses an older limit for application masters at a step that differs. Hadoop
+-- uses the resources that other queues left for a leaf when an application of the leaf was last
+-- visited for containers. yquota uses the resources that they leave now. So everything is as in
+-- Hadoop, except that one application waits for activation in only one of the two. Its application
+-- master and those of its leaf fit in either the present limit or the limit of an earlier step, but
+-- not in both.
 CREATE FUNCTION replay.is_older_limit(o jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql AS $$
 	WITH line AS (
 		SELECT l.ours, l.hadoops, rtrim(l.ours, '-') AS app
@@ -344,9 +346,9 @@ CREATE FUNCTION replay.is_older_limit(o jsonb, step bigint, decided text) RETURN
 	FROM application AS a JOIN yquota.effective_queue AS q ON q.queue = a.queue AND q.label = ''
 $$;
 
--- Steps that were compared, decisions, nodes that were reserved after each step, and figures; a difference
--- ends it.  If an older place or limit of Hadoop makes it, "parting" says from which step on nothing can be compared.
--- What it did is to be rolled back.
+-- Play a scenario. Return the numbers of compared steps, decisions, nodes reserved after each step, and figures. A
+-- difference ends the scenario. If an older place or limit of Hadoop causes it, "parting" names the step from which
+-- nothing can be compared. The caller must roll back.
 CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT figures integer, OUT parting text, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;

@@ -1,8 +1,8 @@
--- Replays a record of opportunistic.jsonl through SQL, and finds the first step at which
--- yquota does otherwise than Hadoop did.
+-- Replay a record of opportunistic.jsonl through SQL, and find the first step at which yquota
+-- decides otherwise than Hadoop did.
 
 CREATE SCHEMA replay;
--- Hadoop knows memory and cores unless it is told of more
+-- By default Hadoop knows only memory and cores
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 SELECT yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100",
@@ -15,7 +15,8 @@ CREATE FUNCTION replay.amounts(r yquota.resource) RETURNS jsonb LANGUAGE sql
 CREATE FUNCTION replay.application(app text) RETURNS text LANGUAGE sql
 	RETURN 'application_1000000000000_' || lpad(app, 4, '0');
 
--- Names under which the order of names is that of Hadoop's hash tables.
+-- Return the name under which a node has the same place in the order of names as in Hadoop's hash
+-- tables.
 CREATE FUNCTION replay.renamed(s jsonb, name text) RETURNS text LANGUAGE sql
 	RETURN coalesce(s -> 'names' ->> name, name);
 CREATE FUNCTION replay.recorded(s jsonb, name text) RETURNS text LANGUAGE sql
@@ -34,7 +35,7 @@ BEGIN
 		opportunistic_increment_allocation_mb = (s #>> '{increment,0}')::integer, opportunistic_increment_allocation_vcores = (s #>> '{increment,1}')::integer;
 	SET CONSTRAINTS ALL IMMEDIATE;
 	SET CONSTRAINTS ALL DEFERRED;
-	-- the first list is empty, as Hadoop's is before it sorts
+	-- the first list is empty, as Hadoop's list is before it sorts
 	PERFORM yquota.report_nodes('{}');
 END $$;
 
@@ -42,7 +43,7 @@ CREATE FUNCTION replay.update(s jsonb, step jsonb, number integer) RETURNS jsonb
 DECLARE
 	host text := replay.renamed(s, step ->> 'host');
 BEGIN
-	-- Hadoop also takes heartbeats of nodes that it does not know
+	-- Hadoop also accepts heartbeats of nodes that it does not know
 	INSERT INTO yquota.node (name, total) VALUES (host, '[]') ON CONFLICT (name) DO NOTHING;
 	UPDATE yquota.node SET total = replay.resource(step -> 'capability'), state = coalesce(step ->> 'state', 'RUNNING')::yquota.node_state
 	WHERE name = host;
@@ -67,9 +68,9 @@ CREATE PROCEDURE replay.submit(app text) LANGUAGE plpgsql AS $$
 BEGIN
 	IF NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = app) THEN
 		PERFORM yquota.submit_application(application_id => app, username => 'user', groups => '{}', queue => 'root.default', unmanaged => true, project => 'p');
-		-- in a cluster that may have nothing
+		-- activate it even if the cluster has no resources
 		UPDATE yquota.application SET state = 'ACTIVE' WHERE application_id = app;
-		-- Hadoop's first number is that of the application master
+		-- Hadoop's first number belongs to the application master
 		INSERT INTO yquota_internal.application_attempt (application_id, attempt, next_container) VALUES (app, 1, 2)
 		ON CONFLICT (application_id) DO UPDATE SET next_container = 2;
 	END IF;
@@ -82,7 +83,8 @@ CREATE FUNCTION replay.requests(s jsonb, asks jsonb) RETURNS yquota.container_re
 CREATE FUNCTION replay.names(s jsonb, list jsonb) RETURNS text[] LANGUAGE sql
 	RETURN coalesce((SELECT array_agg(replay.renamed(s, l.name)) FROM jsonb_array_elements_text(list) AS l (name)), '{}');
 
--- A single selection of a host or a rack: that it goes on to any node is an error without draws.
+-- Select a single node by host or rack. Going on to any node is an error, because the record has no
+-- random index for it.
 CREATE FUNCTION replay.select_node(s jsonb, step jsonb, number integer) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	app text := replay.application(number::text);
@@ -146,7 +148,7 @@ BEGIN
 	END CASE;
 END $$;
 
--- Returns how many steps were compared, how many containers, and the first difference.
+-- Play a record. Return how many steps and containers were compared, and the first difference.
 CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT containers integer, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	step jsonb;

@@ -1,8 +1,8 @@
--- Replays a record of preemption.jsonl, and finds the first round at which yquota
--- preempts otherwise than the policy of Hadoop did.
+-- Replay a record of preemption.jsonl, and find the first round at which yquota preempts otherwise
+-- than Hadoop's policy did.
 
 CREATE SCHEMA replay;
--- Hadoop knows memory and cores unless it is told of more
+-- By default Hadoop knows only memory and cores
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 
@@ -13,7 +13,7 @@ CREATE FUNCTION replay.time(ms bigint) RETURNS timestamptz LANGUAGE sql
 CREATE FUNCTION replay.resource(v jsonb) RETURNS yquota.resource LANGUAGE sql
 	RETURN format('[memory-mb=%s,vcores=%s%s]', v ->> 0, v ->> 1, ',gpu=' || (v ->> 2))::yquota.resource;
 
--- The first components of a vector; what a record leaves out is 0.
+-- Return the first components of a vector; a missing amount is 0.
 CREATE FUNCTION replay.amounts(r yquota.resource, types integer) RETURNS text LANGUAGE sql
 	RETURN concat_ws(' ', coalesce(yquota.amount(r, 'memory-mb'), 0),
 		CASE WHEN types > 1 THEN coalesce(yquota.amount(r, 'vcores'), 0) END,
@@ -26,7 +26,7 @@ CREATE FUNCTION replay.application(app text) RETURNS text LANGUAGE sql
 	RETURN 'application_1000000000000_' || lpad(app, 4, '0');
 CREATE FUNCTION replay.container(id text) RETURNS text LANGUAGE sql
 	RETURN format('container_1000000000000_%s_01_%s', lpad(split_part(id, '.', 1), 4, '0'), lpad(split_part(id, '.', 2), 6, '0'));
--- as a record names a container
+-- return a container's name as a record writes it
 CREATE FUNCTION replay.short(container_id text) RETURNS text LANGUAGE sql
 	RETURN concat_ws('.', split_part(container_id, '_', 3)::integer, split_part(container_id, '_', 5)::integer);
 
@@ -40,14 +40,14 @@ BEGIN
 	PERFORM yquota.import_hadoop_configuration(
 		'{"yarn.resourcemanager.scheduler.monitor.enable": "true"}'::jsonb ||
 		CASE WHEN s ? 'labels' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END || (s -> 'conf') - 'yarn.resource-types');
-	-- it is in force when it is checked, which is before a commit, and none comes here
+	-- the configuration takes effect when it is checked at commit, and this test never commits
 	SET CONSTRAINTS ALL IMMEDIATE;
 	SET CONSTRAINTS ALL DEFERRED;
 	INSERT INTO yquota.node (name, label, total)
 	SELECT n ->> 'id', coalesce(n ->> 'label', ''), replay.resource(n -> 'res') FROM jsonb_array_elements(s -> 'nodes') AS n;
 END $$;
 
--- Applications in the order of submission, in the states that they have in Hadoop.
+-- Submit applications in their order, and put them into the states that they have in Hadoop.
 CREATE PROCEDURE replay.submit(apps jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	a jsonb;
@@ -65,16 +65,16 @@ BEGIN
 	UPDATE yquota.application AS known
 	SET am_resource = r.am_resource, priority = r.priority, state = r.state, has_outstanding_requests = coalesce(r.has_outstanding_requests, known.has_outstanding_requests)
 	FROM (SELECT replay.application(o ->> 'app') AS application_id,
-				 -- requests are in whole steps of the minimum allocation
+				 -- requests are whole multiples of the minimum allocation
 				 replay.resource(coalesce((SELECT p -> 'res' FROM jsonb_array_elements(o -> 'pending') AS p WHERE o ? 'waiting_for_am' AND p ->> 'prio' = '0'),
 										  o -> 'am')) AS am_resource,
 				 (o ->> 'priority')::integer AS priority,
 				 CASE WHEN (o ->> 'active')::boolean THEN 'ACTIVE' ELSE 'ACCEPTED' END::yquota.application_state AS state,
 				 CASE WHEN NOT o ? 'pending' THEN false
-					  -- nothing was asked since the submission
+					  -- the application has requested nothing since its submission
 					  WHEN NOT EXISTS (SELECT FROM jsonb_array_elements(o -> 'pending') AS p WHERE p ->> 'prio' <> '0') THEN NULL
-					  -- a user without an active application does not become active by a request
-					  -- (UsersManager.activateApplication())
+					  -- in Hadoop a user without an active application does not become active by a
+					  -- request (UsersManager.activateApplication())
 					  ELSE (o ->> 'active')::boolean OR EXISTS (
 						  SELECT FROM jsonb_array_elements(apps) AS other
 						  WHERE (other ->> 'active')::boolean AND other ->> 'queue' = o ->> 'queue' AND other ->> 'user' = o ->> 'user') END AS has_outstanding_requests
@@ -84,7 +84,7 @@ BEGIN
 			IS DISTINCT FROM (r.priority, r.state, coalesce(r.has_outstanding_requests, known.has_outstanding_requests), replay.amounts(r.am_resource, 3));
 END $$;
 
--- Containers that have started, and reservations that were made.
+-- Start the recorded containers, and insert the recorded reservations.
 CREATE PROCEDURE replay.place(containers jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	DELETE FROM yquota.reserved_container AS r USING jsonb_array_elements(containers) AS c
@@ -118,9 +118,9 @@ BEGIN
 	FROM yquota.container AS c WHERE c.container_id IN (SELECT replay.container(g) FROM jsonb_array_elements_text(ids) AS g);
 END $$;
 
--- Requests of applications. The container of an application master is requested by itself. In a
--- record an application may have asked for more before its master runs, which request_containers()
--- refuses.
+-- Insert the requests of applications. The container of an application master is requested
+-- separately. In a record an application may have requested more before its master runs, which
+-- request_containers() would refuse.
 CREATE PROCEDURE replay.request(apps jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	a jsonb;
@@ -128,7 +128,7 @@ DECLARE
 BEGIN
 	FOR a IN SELECT o FROM jsonb_array_elements(apps) AS o WHERE (o ->> 'active')::boolean AND NOT o ? 'waiting_for_am' LOOP
 		SELECT array_agg(CASE
-				-- requests that are no longer made
+				-- requests that no longer exist
 				WHEN p.ask IS NULL THEN ROW('*', r.allocation, 0, r.priority, -1, true, r.label, 'GUARANTEED', NULL)::yquota.container_request
 				ELSE ROW('*', replay.resource(p.ask -> 'res'), (p.ask ->> 'n')::integer, (p.ask ->> 'prio')::integer, -1, true,
 					coalesce(p.ask ->> 'label', ''), 'GUARANTEED', NULL)::yquota.container_request END)
@@ -157,8 +157,7 @@ BEGIN
 	CALL replay.request(apps);
 END $$;
 
--- Each of the following functions returns the number of things that it has compared, and the
--- differences.
+-- Each of the following functions returns the number of compared values, and the differences.
 CREATE TYPE replay.comparison AS (compared bigint, difference text);
 
 CREATE FUNCTION replay.compare(kind text, key text[], ours text[], hadoops text[]) RETURNS replay.comparison LANGUAGE sql AS $$
@@ -167,15 +166,15 @@ CREATE FUNCTION replay.compare(kind text, key text[], ours text[], hadoops text[
 	FROM unnest(key, ours, hadoops) AS o(key, ours, hadoops)
 $$;
 
--- Vectors have a component for each resource type.
+-- Check that each vector has a component for each resource type.
 CREATE FUNCTION replay.vectors(r jsonb, types integer) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT 0, string_agg(format('vector %s', v), '; ' ORDER BY v) FILTER (WHERE jsonb_array_length(v) <> types)
 	FROM (SELECT jsonb_path_query(r, '$.queues.*.*.*') AS v UNION ALL SELECT jsonb_path_query(r, '$.selectors.queues.*.*.*')) AS a
 	WHERE jsonb_typeof(v) = 'array'
 $$;
 
--- The figures of queues before the first-in-first-out selector.  What is to be preempted depends on what the selectors
--- before it have chosen, and the view knows of none.
+-- Compare the figures of queues before the first-in-first-out selector. What must be preempted depends on what
+-- earlier selectors have chosen, but the view does not know that.
 CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT (replay.compare('figures', array_agg(concat_ws(' ', queue, label)),
 		array_agg(concat_ws(', ', replay.amounts(f.guaranteed, types), replay.amounts(f.maximum, types), replay.amounts(f.used, types),
@@ -193,7 +192,7 @@ CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS
 	CROSS JOIN LATERAL (SELECT r #> ARRAY['queues', queue, label] AS i, s.fifo #> ARRAY['queues', queue, label] AS o) AS q
 $$;
 
--- A round, in the names of a record.
+-- The results of a round, with the names of a record.
 CREATE TABLE replay.outcome (outcome text, id text, queue text, node text, label text, selector text, is_reserved boolean, marked_at timestamptz,
 	ideal yquota.resource, to_be_preempted yquota.resource, obtain yquota.resource);
 
@@ -206,12 +205,12 @@ CREATE PROCEDURE replay.preempt(as_of timestamptz) LANGUAGE sql AS $$
 	FROM reserved AS v, yquota.preempt_containers(as_of, explain => true) AS p;
 $$;
 
--- In the order of a record: by application, then by container.
+-- Return the sort key of a record: first the application, then the container.
 CREATE FUNCTION replay.place(id text) RETURNS integer[] LANGUAGE sql
 	RETURN string_to_array(id, '.')::integer[];
 
--- Containers that were chosen, by selector.  A reserved container is cancelled whether it was chosen or not, and
--- yquota tells of that only.
+-- Compare the chosen containers, by selector. A reserved container is cancelled whether it was chosen or not,
+-- and yquota reports only the cancellation.
 CREATE FUNCTION replay.chosen(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT (SELECT sum(jsonb_array_length(x -> 'chosen')) FROM jsonb_array_elements(r -> 'selectors') AS x), (replay.compare('chosen', array_agg(n.selector),
 		array_agg((SELECT string_agg(o.id, ' ' ORDER BY replay.place(o.id)) FROM replay.outcome AS o
@@ -221,8 +220,8 @@ CREATE FUNCTION replay.chosen(r jsonb, reserved text[]) RETURNS replay.compariso
 	FROM (SELECT o.selector FROM replay.outcome AS o WHERE o.selector IS NOT NULL UNION SELECT x ->> 'selector' FROM jsonb_array_elements(r -> 'selectors') AS x) AS n
 $$;
 
--- Events in the order of a record: by kind, then by container. Hadoop sends no event when it moves
--- a reservation, and moves no reservation in these records.
+-- Compare events in the order of a record: by kind, then by container. Hadoop sends no event when
+-- it moves a reservation, and moves none in these records.
 CREATE FUNCTION replay.events(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT jsonb_array_length(r -> 'events'), (replay.compare('events', '{all}',
 		ARRAY[(SELECT string_agg(n.event || ' ' || o.id, ', ' ORDER BY n.place, replay.place(o.id))
@@ -232,14 +231,14 @@ CREATE FUNCTION replay.events(r jsonb, reserved text[]) RETURNS replay.compariso
 			WHERE e ->> 0 = 'unreserve' OR e ->> 1 <> ALL (reserved))])).difference
 $$;
 
--- Containers that may be killed as soon as their room is needed, before a round.
+-- Compare the containers that may be killed as soon as their room is needed, before a round.
 CREATE FUNCTION replay.killable(r jsonb) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT coalesce(jsonb_array_length(r -> 'killable'), 0), (replay.compare('killable', '{all}',
 		ARRAY[(SELECT string_agg(k.id, ' ' ORDER BY replay.place(k.id)) FROM (SELECT replay.short(m.container_id) AS id FROM yquota.preemption_mark AS m WHERE m.is_killable) AS k)],
 		ARRAY[(SELECT string_agg(k, ' ' ORDER BY i) FROM jsonb_array_elements_text(r -> 'killable') WITH ORDINALITY AS t(k, i))])).difference
 $$;
 
--- Marks of containers that still run; Hadoop keeps those of others until they are old.
+-- Compare the marks of containers that still run; Hadoop keeps other marks until they are old.
 CREATE FUNCTION replay.marks(r jsonb) RETURNS replay.comparison LANGUAGE sql AS $$
 	WITH hadoops AS (
 		SELECT key AS id, replay.time(value::bigint) AS marked_at FROM jsonb_each_text(r -> 'marked')
@@ -249,7 +248,7 @@ CREATE FUNCTION replay.marks(r jsonb) RETURNS replay.comparison LANGUAGE sql AS 
 	FROM ours AS o FULL JOIN hadoops AS h ON h.id = o.id
 $$;
 
--- The figures by which containers were chosen, as yquota tells them with each one.
+-- Compare the figures by which containers were chosen, as yquota reports them with each container.
 CREATE FUNCTION replay.reasons(r jsonb, computed integer) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT (replay.compare('reasons', array_agg(o.selector || ' ' || o.id),
 		array_agg(concat_ws(', ', replay.amounts(o.ideal, computed), replay.amounts(o.to_be_preempted, computed), replay.amounts(o.obtain, computed))),
@@ -263,7 +262,7 @@ $$;
 
 CREATE TABLE replay.result (kind text, compared bigint, difference text);
 
--- A round: what changed before it, what it takes, and how that compares.
+-- Play a round: make the changes before it, run it, and compare the results.
 CREATE PROCEDURE replay.round(r jsonb, types integer, computed integer) LANGUAGE plpgsql AS $$
 DECLARE
 	reserved text[];
@@ -279,14 +278,14 @@ BEGIN
 	UNION ALL SELECT 'marks', * FROM replay.marks(r) UNION ALL SELECT 'reasons', * FROM replay.reasons(r, computed);
 END $$;
 
--- Return how much was compared in the rounds until the first difference, and the difference. The
--- caller has to roll back the changes.
+-- Play a record up to the first difference. Return how much was compared, and the difference. The
+-- caller must roll back the changes.
 CREATE FUNCTION replay.play(s jsonb, OUT rounds bigint, OUT figures bigint, OUT chosen bigint, OUT events bigint, OUT marks bigint,
 	OUT reasons bigint, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	r jsonb;
 	types integer := jsonb_array_length(s #> '{nodes,0,res}');
-	-- the default calculator computes with memory alone
+	-- the default calculator computes only with memory
 	computed integer := CASE WHEN s #>> '{conf,yarn.scheduler.capacity.resource-calculator}' LIKE '%Dominant%' THEN types ELSE 1 END;
 BEGIN
 	CALL replay.start(s);

@@ -1,12 +1,12 @@
--- Replays a record of reservation.jsonl, and finds the first step at which a plan of
--- yquota answers otherwise than that of Hadoop did.
+-- Replay a record of reservation.jsonl, and find the first step at which yquota's plan answers
+-- otherwise than Hadoop's plan did.
 
 CREATE SCHEMA replay;
--- Hadoop knows memory and cores unless it is told of more
+-- By default Hadoop knows only memory and cores
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 
--- Times of a record are milliseconds since 1970.
+-- Times in a record are milliseconds since 1970.
 CREATE FUNCTION replay.time(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN to_timestamp(0) + ms * interval '1 ms';
 CREATE FUNCTION replay.ms(t timestamptz) RETURNS bigint LANGUAGE sql RETURN extract(epoch FROM t) * 1000;
 CREATE FUNCTION replay.resource(memory bigint, vcores bigint) RETURNS yquota.resource LANGUAGE sql
@@ -23,7 +23,7 @@ BEGIN
 		'yarn.scheduler.capacity.root.plan.reservation-agent',
 			'hadoop.' || CASE s ->> 'family' WHEN 'policy' THEN 'GreedyReservationAgent' ELSE s ->> 'agent' END,
 		'yarn.scheduler.capacity.root.plan.reservation-policy', 'hadoop.' || (s ->> 'policy')));
-	-- it is in force when it is checked, which is before a commit, and none comes here
+	-- the configuration takes effect when it is checked at commit, and this test never commits
 	SET CONSTRAINTS ALL IMMEDIATE;
 	SET CONSTRAINTS ALL DEFERRED;
 	INSERT INTO yquota.node (name, total)
@@ -38,8 +38,8 @@ CREATE FUNCTION replay.definition(d jsonb) RETURNS yquota.reservation_contract L
 		 FROM jsonb_array_elements(d -> 'requests') WITH ORDINALITY AS o (q, place)),
 		(d ->> 'interpreter')::yquota.reservation_interpreter, (d ->> 'recurrence')::bigint * interval '1 ms');
 
--- Allocation of a reservation, as a record writes it: a periodic reservation within its period.
--- Neighbours with the same amounts are joined.
+-- Return an allocation as a record writes it; a periodic reservation is within its period. Adjacent
+-- intervals with the same amounts are joined.
 CREATE FUNCTION replay.merged(intervals jsonb) RETURNS jsonb LANGUAGE sql
 	RETURN (
 		WITH parts AS (
@@ -58,14 +58,14 @@ CREATE FUNCTION replay.allocation(r bigint, period bigint) RETURNS jsonb LANGUAG
 		CROSS JOIN LATERAL (SELECT CASE WHEN period IS NULL THEN replay.ms(a."from") ELSE replay.ms(a."from") % period END AS s) AS o
 		WHERE d.reservation_id = replay.id(r) AND d.ended_at IS NULL));
 
--- The state of a plan over time as a record writes it, from what plan_allocation() returns, but
--- for steps that change nothing.
+-- Return the state of a plan over time as a record writes it, from plan_allocation(), without steps
+-- that change nothing.
 CREATE FUNCTION replay.load(username text, "from" bigint, "to" bigint) RETURNS jsonb LANGUAGE sql
 	RETURN replay.merged((
 		SELECT jsonb_agg(jsonb_build_array(replay.ms(p."from"), replay.ms(p."to"), coalesce(yquota.amount(r, 'memory-mb'), 0), coalesce(yquota.amount(r, 'vcores'), 0)) ORDER BY p."from")
 		FROM yquota.plan_allocation('root.plan', replay.time("from"), replay.time("to")) AS p
 		CROSS JOIN LATERAL (SELECT CASE WHEN username IS NULL THEN p.committed ELSE coalesce((p.by_user ->> username)::yquota.resource, '[]') END AS r) AS u));
--- Allocation in steps, cut off at both ends.
+-- Return an allocation as steps, cut off at both ends.
 CREATE FUNCTION replay.steps(steps jsonb, "from" bigint, "to" bigint) RETURNS jsonb LANGUAGE sql
 	RETURN replay.merged((
 		SELECT jsonb_agg(jsonb_build_array(greatest(s.start, "from"), least(s.stop, "to"), s.memory, s.vcores) ORDER BY s.place)
@@ -74,7 +74,7 @@ CREATE FUNCTION replay.steps(steps jsonb, "from" bigint, "to" bigint) RETURNS js
 			  FROM jsonb_array_elements(steps) WITH ORDINALITY AS o (i, place)) AS s
 		WHERE least(s.stop, "to") > greatest(s.start, "from")));
 
--- The rules of yquota that are the one by which a record refuses.
+-- Return the rules of yquota that correspond to the rule by which a record refuses.
 CREATE FUNCTION replay.rules(result jsonb) RETURNS text[] LANGUAGE sql
 	RETURN CASE result ->> 'error'
 		WHEN 'YarnException' THEN CASE
@@ -92,7 +92,8 @@ CREATE FUNCTION replay.rules(result jsonb) RETURNS text[] LANGUAGE sql
 		WHEN 'PlanningException' THEN '{no_room,overcommitted}'
 	END;
 
--- Records do not have the round of the follower that a submission brings about.
+-- Submit, update or delete a reservation. Undo the plan follower's round that a submission causes,
+-- because records do not have it.
 CREATE FUNCTION replay.change(o jsonb, OUT accepted boolean, OUT rule text) LANGUAGE plpgsql AS $$
 DECLARE
 	queues jsonb;
@@ -108,7 +109,7 @@ BEGIN
 		SELECT s.accepted, s.decided_by INTO accepted, rule
 		FROM yquota.update_reservation(replay.id((o ->> 'r')::bigint), o ->> 'user', '{}', replay.definition(o -> 'def')) AS s;
 	WHEN 'delete' THEN
-		-- deleted again, Hadoop knows it no more
+		-- a second deletion: Hadoop no longer knows the reservation
 		SELECT s.deleted AND d.ended_at IS NULL, 'unknown' INTO accepted, rule
 		FROM (SELECT * FROM yquota.reservation_definition AS d WHERE d.reservation_id = replay.id((o ->> 'r')::bigint)
 			  ORDER BY d.version DESC LIMIT 1) AS d
@@ -119,9 +120,9 @@ EXCEPTION
 	WHEN invalid_parameter_value THEN accepted := false; rule := 'malformed';
 END $$;
 
--- Put a ready allocation into a plan, which only Hadoop's own classes can do. A request whose
--- containers all run at once gets one interval. An allocation with several intervals, or with too
--- large containers, is written directly, if the record has it.
+-- Put a ready-made allocation into a plan, which only Hadoop's own classes can do directly. A
+-- request whose containers all run at once gets one interval. An allocation with several intervals,
+-- or with too large containers, is inserted directly if the record has it.
 CREATE FUNCTION replay.add(o jsonb, OUT accepted boolean, OUT rule text) LANGUAGE plpgsql AS $$
 DECLARE
 	id CONSTANT text := replay.id((o ->> 'r')::bigint);
@@ -156,7 +157,8 @@ EXCEPTION
 	WHEN undefined_object OR duplicate_object THEN accepted := false; rule := 'unknown';
 END $$;
 
--- The queues of the plan as a record writes them: by number of the reservation, or the default queue.
+-- Return the queues of the plan as a record writes them: by number of the reservation, or the default
+-- queue.
 CREATE FUNCTION replay.queues() RETURNS jsonb LANGUAGE sql
 	RETURN (
 		SELECT jsonb_object_agg(coalesce(split_part(q.reservation_id, '_', 3)::integer::text, q.name),
@@ -169,7 +171,7 @@ CREATE FUNCTION replay.reservations() RETURNS jsonb LANGUAGE sql
 		SELECT coalesce(jsonb_agg(split_part(d.reservation_id, '_', 3)::integer ORDER BY split_part(d.reservation_id, '_', 3)::integer), '[]')
 		FROM yquota.reservation_definition AS d WHERE d.ended_at IS NULL);
 
--- A round of the follower.
+-- Run a round of the plan follower, and compare it.
 CREATE FUNCTION replay.follow(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	expected CONSTANT jsonb := o -> 'result';
@@ -195,7 +197,8 @@ CREATE PROCEDURE replay.set_nodes(nodes integer) LANGUAGE sql
 		WHERE n.name = 'n1';
 	END;
 
--- Rows of a record that Hadoop cannot have written: of another length, or without an order in time; NULL: none.
+-- Return rows of a record that Hadoop cannot have written, because they have a wrong length or are not in order
+-- of time; or NULL.
 CREATE FUNCTION replay.malformed_row(o jsonb) RETURNS jsonb LANGUAGE sql AS $$
 	SELECT i.row
 	FROM (VALUES ('allocation', 4), ('load', 3), ('user_load', 3)) AS f(name, length)
@@ -274,7 +277,7 @@ BEGIN
 	RETURN NULL;
 END $$;
 
--- How many steps of each kind agree, and what differs at the first one that does not; NULL: nothing.
+-- Play a record. Return how many steps of each kind agree, and the first difference, or NULL.
 CREATE FUNCTION replay.play(s jsonb, OUT compared jsonb, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;
@@ -282,12 +285,12 @@ BEGIN
 	compared := '{}';
 	CALL replay.start(s);
 	FOR o IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
-		-- Hadoop archives it in a round of the follower
+		-- Hadoop archives the reservation only in a round of the follower
 		EXIT WHEN o ->> 'op' NOT IN ('clock', 'cluster', 'follow') AND EXISTS (
 			SELECT FROM yquota.reservation_definition AS d
 			CROSS JOIN yquota_internal.reservation_listing('root.plan', 'u1', '{}', NULL, NULL, NULL) AS l
 			WHERE d.ended_at IS NULL AND d.deadline <= l.archived_until);
-		-- Hadoop's update brings back what was deleted, or tries to
+		-- Hadoop's update restores a deleted reservation, or tries to
 		EXIT WHEN o ->> 'op' = 'update' AND replay.rules(o -> 'result') IS DISTINCT FROM '{unknown}' AND NOT EXISTS (
 			SELECT FROM yquota.reservation_definition AS d
 			WHERE d.reservation_id = replay.id((o ->> 'r')::bigint) AND d.ended_at IS NULL);

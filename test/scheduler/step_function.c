@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * step_function.c
- *	  Step functions of plans, and what agents read in them, as SQL functions, for
- *	  test/t/step_functions.pl: no function of yquota shows them.
+ *	  SQL functions for test/t/step_functions.pl: the step functions of plans, and
+ *	  what agents read from them.  No function of yquota shows these.
  *
- * Agents keep the cost of a window and the look for gaps to themselves, so that this file has
- * their sources in it.
+ * The cost of a window and the search for gaps are static functions of the agents.  Therefore
+ * this file includes the agents' sources.
  *
- * A function is written as its steps, time:memory,cores or time:- for an undefined one; a periodic
- * one begins with its period, as in "20| 0:10,10 5:7,7".
+ * A step function is written as its steps: time:memory,cores, or time:- for an undefined step.
+ * A periodic one begins with its period, as in "20| 0:10,10 5:7,7".
  *
  *-------------------------------------------------------------------------
  */
@@ -144,7 +144,10 @@ read_operator(const char *name)
 	elog(ERROR, "unknown operator \"%s\"", name);
 }
 
-/* merge_steps(a text, b text, operator text, from bigint, to bigint, is_dominant boolean, memory bigint, cores bigint) */
+/*
+ * merge_steps(a text, b text, operator text, from bigint, to bigint, is_dominant boolean,
+ *			   memory bigint, cores bigint)
+ */
 Datum
 merge_steps(PG_FUNCTION_ARGS)
 {
@@ -159,7 +162,10 @@ merge_steps(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(write_steps(merged));
 }
 
-/* change_steps(steps text, changes text): changes are additions, +from-to:memory,cores, and removals, -from-to:memory,cores */
+/*
+ * change_steps(steps text, changes text): a change adds, as in +from-to:memory,cores, or removes,
+ * as in -from-to:memory,cores.
+ */
 Datum
 change_steps(PG_FUNCTION_ARGS)
 {
@@ -220,7 +226,7 @@ range_of_steps(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(write_steps(yq_steps_range(steps_argument(fcinfo, 0), PG_GETARG_INT64(1), PG_GETARG_INT64(2))));
 }
 
-/* Of the agents, in a plan of 100 GB whose step is 1. */
+/* Make one of the agents' placements, in a plan of 100 GB whose step is 1. */
 static YqPlacement
 make_placement(YqReservationAgent *agent, YqPlan *plan)
 {
@@ -229,7 +235,8 @@ make_placement(YqReservationAgent *agent, YqPlan *plan)
 	return (YqPlacement) {.agent = agent,.plan = plan};
 }
 
-/* window_of_steps(net text, load text, changes text, from bigint, to bigint): how many gangs of 1 GB fit, and the cost */
+/* window_of_steps(net text, load text, changes text, from bigint, to bigint): return how many gangs of 1 GB fit, and
+ * the cost */
 Datum
 window_of_steps(PG_FUNCTION_ARGS)
 {
@@ -248,7 +255,8 @@ window_of_steps(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf(INT64_FORMAT " %.2f", window->room, window->cost)));
 }
 
-/* steps_have_gap(result text, request text, favors_early boolean): is there one in the request, or between it and the result? */
+/* steps_have_gap(result text, request text, favors_early boolean): return whether there is a gap in the request, or
+ * between it and the result */
 Datum
 steps_have_gap(PG_FUNCTION_ARGS)
 {
