@@ -49,10 +49,13 @@ import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerAllocator;
 import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerContext;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
-/** Which application gets the next container: the records of test/scheduler. */
+/**
+ * The area "allocation": which application gets the next container. Its records are in
+ * test/scheduler/decisions.jsonl.
+ */
 public final class Allocation implements Area
 {
-	/** Results of a step; what else a step has is its input. */
+	/** Fields of a step that are results. All other fields are input. */
 	private static final String[] RESULTS = {"decided", "reserved", "state", "figures", "failed", "refused", "is", "errors", "attempt"};
 
 	private Cluster cluster;
@@ -108,7 +111,7 @@ public final class Allocation implements Area
 		return record;
 	}
 
-	/** Nodes of the oldest records have their rack by their number. */
+	/** Returns the rack of a node. In the oldest records it follows from the node's number. */
 	private static String rack(JsonNode node)
 	{
 		if (node.has("rack"))
@@ -118,7 +121,10 @@ public final class Allocation implements Area
 		return "/rack" + Integer.parseInt(name.substring(1)) % (name.startsWith("n") ? 3 : 10);
 	}
 
-	/** False if there was nothing to do, as where no container is left to end, or where the application cannot ask. */
+	/**
+	 * Plays a step. Returns false if the step had nothing to do: no container is left that could
+	 * end, or the application cannot ask.
+	 */
 	private boolean play(ObjectNode step) throws Exception
 	{
 		String operation = step.get("do").asText();
@@ -184,7 +190,10 @@ public final class Allocation implements Area
 		return true;
 	}
 
-	/** A generator cannot know when a master gets its container, or whether an application is active. */
+	/**
+	 * Returns whether an application can ask. The generator cannot know when a master gets its
+	 * container, or whether an application is active.
+	 */
 	private boolean mayAsk(int number)
 	{
 		FiCaSchedulerApp attempt = cluster.attempt(number);
@@ -272,7 +281,10 @@ public final class Allocation implements Area
 		}
 	}
 
-	/** A demoted container gets a number by what the service of opportunistic containers sets when a master registers. */
+	/**
+	 * Sets what Hadoop needs to give a demoted container a number. In a cluster, the service of
+	 * opportunistic containers sets it when a master registers.
+	 */
 	private static void numberDemoted(FiCaSchedulerApp attempt)
 	{
 		OpportunisticContainerContext context = new OpportunisticContainerContext();
@@ -305,7 +317,10 @@ public final class Allocation implements Area
 			step.put("attempt", application.getCurrentAppAttempt().getAppAttemptId().getAttemptId());
 	}
 
-	/** Containers by their names, or as many as are said of those that run and are no masters; false when there is none. */
+	/**
+	 * Sets the containers of a step: those that it names, or else "count" random running containers
+	 * that are no masters. Returns false when there is none.
+	 */
 	private boolean choose(ObjectNode step, String list)
 	{
 		if (!step.has(list))
@@ -315,7 +330,8 @@ public final class Allocation implements Area
 			for (RMApp application : cluster.applications().values())
 				if (application.getCurrentAppAttempt().getMasterContainer() != null)
 					candidates.remove(application.getCurrentAppAttempt().getMasterContainer().getId().toString());
-			// A round of preemption does not select it again; its queues would count it twice.
+			// Preemption does not mark a killable container again; if it did, the queues would
+			// count the container twice.
 			if (list.equals("killable"))
 				candidates.removeIf(cluster.scheduler::isKillable);
 			Collections.shuffle(candidates, new Random(step.remove("salt").asLong()));
@@ -370,7 +386,7 @@ public final class Allocation implements Area
 		allocate(cluster.attempt(number), asks, add, remove, updates);
 	}
 
-	/** What an application master gets to run, it runs at once. */
+	/** Sends an application's heartbeat. Containers that the application gets start to run at once. */
 	private void allocate(FiCaSchedulerApp attempt, List<ResourceRequest> asks, List<String> add, List<String> remove, ContainerUpdates updates)
 	{
 		org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation answer =
@@ -435,7 +451,10 @@ public final class Allocation implements Area
 			step.set("figures", figures());
 	}
 
-	/** Containers that became less, those that were demoted first. */
+	/**
+	 * Returns the containers that were demoted, then those whose size was decreased, since the last
+	 * call.
+	 */
 	private Collection<String> takeReduced()
 	{
 		Set<String> texts = new TreeSet<>((a, b) -> a.charAt(2) == b.charAt(2) ? a.compareTo(b) : b.compareTo(a));
@@ -458,7 +477,10 @@ public final class Allocation implements Area
 		}
 	}
 
-	/** What applications hold, have reserved and wait for, by label, and what is left of nodes. */
+	/**
+	 * Returns what each application uses, has reserved and waits for, by label, and what each node
+	 * has left.
+	 */
 	private String state()
 	{
 		List<String> parts = new ArrayList<>();
@@ -489,7 +511,10 @@ public final class Allocation implements Area
 		return String.join("; ", parts);
 	}
 
-	/** What the application itself asked for: its master is what the resource manager asked for. */
+	/**
+	 * Returns what the application itself asks for. The request for its master comes from the
+	 * resource manager, so it is left out.
+	 */
 	private static Resource pending(FiCaSchedulerApp attempt, String label)
 	{
 		Resource pending = attempt.getAppAttemptResourceUsage().getPending(label);
@@ -540,7 +565,10 @@ public final class Allocation implements Area
 			}
 	}
 
-	/** Hadoop adds up the headroom of all partitions that the application has ever asked for. */
+	/**
+	 * Puts the headroom of an application. Hadoop adds up the headroom of all partitions that the
+	 * application has ever asked for.
+	 */
 	private static void putHeadroom(ObjectNode figures, int number, FiCaSchedulerApp attempt)
 	{
 		Set<String> partitions = new TreeSet<>(attempt.getAppSchedulingInfo().getRequestedPartitions());

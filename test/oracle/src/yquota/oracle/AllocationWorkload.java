@@ -10,12 +10,15 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * A random cluster, and what happens to it.  Which containers end is chosen when
- * it is played, since only the play knows which there are.
+ * A random cluster and what happens to it. The workload does not say which containers end: this is
+ * chosen during the play, when it is known which containers run.
  */
 final class AllocationWorkload
 {
-	/** large-fair: hundreds of applications in one leaf in fair order with size-based weight; lazy: containers become killable. */
+	/**
+	 * Families of workloads. In large-fair, one leaf in fair order with size-based weight has
+	 * hundreds of applications. In lazy, containers become killable.
+	 */
 	static final String[] FAMILIES = {"plain", "labels", "reserve", "fair", "users", "masters", "large-fair", "lazy"};
 
 	private static final String QUEUES = "yarn.scheduler.capacity.";
@@ -31,9 +34,9 @@ final class AllocationWorkload
 	private final List<String> nodes = new ArrayList<>();
 	private final List<Integer> applications = new ArrayList<>();
 	/**
-	 * The size that an application asks for at a priority.  It stays the same,
-	 * as what is reserved and asked for in another size is decided otherwise
-	 * here on purpose (docs/internals.md).
+	 * The size that an application asks for at a priority. The size never changes. If a reservation
+	 * and its request had different sizes, yquota would on purpose decide otherwise than Hadoop
+	 * (docs/internals.md).
 	 */
 	private final Map<String, int[]> sizes = new HashMap<>();
 	private final boolean large;
@@ -176,7 +179,10 @@ final class AllocationWorkload
 			steps.addObject().put("do", "finish").put("app", applications.remove(random.nextInt(applications.size())));
 	}
 
-	/** Masters come with heartbeats, so unmanaged applications are the ones that can ask at once. */
+	/**
+	 * Submits an application that asks at once. Such an application is unmanaged, except in the
+	 * family masters, because a master's container comes only with a heartbeat.
+	 */
 	private void submit()
 	{
 		boolean unmanaged = !family.equals("masters");

@@ -6,7 +6,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceInformation;
 import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
-/** Resources as the records write them. */
+/** Resources in the notation of the records. */
 final class Amounts
 {
 	private static final String GPU = "yarn.io/gpu";
@@ -15,7 +15,7 @@ final class Amounts
 	{
 	}
 
-	/** Amounts of all types that the resource manager was started with. */
+	/** Returns the amounts of all resource types with which the resource manager was started. */
 	static String of(Resource resource)
 	{
 		StringBuilder text = new StringBuilder();
@@ -33,7 +33,7 @@ final class Amounts
 		return false;
 	}
 
-	/** {"memory", "vcores", "gpu"}; null is one container's default. */
+	/** Reads {"memory", "vcores", "gpu"}. Null stands for the default size of a container. */
 	static Resource read(JsonNode amounts)
 	{
 		if (amounts == null || amounts.isMissingNode())

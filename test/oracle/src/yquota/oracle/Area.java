@@ -7,22 +7,22 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What one area of the oracle can do. */
+/** The interface of an area of the oracle. */
 interface Area
 {
 	/**
-	 * Plays a workload and returns its record.  The results that a recorded
-	 * workload already has are not looked at, so that a record can be its input.
+	 * Plays a workload and returns its record. A record can be played again as a workload, because
+	 * its results are ignored.
 	 */
 	ObjectNode record(ObjectNode workload) throws Exception;
 
-	/** A new workload.  The same seed gives the same one. */
+	/** Makes a workload. The same seed makes the same workload. */
 	ObjectNode generate(String family, long seed) throws Exception;
 
-	/** The kinds of workloads that generate() knows. */
+	/** Returns the families of workloads that generate() knows. */
 	String[] families();
 
-	/** Workloads or records: a line each, which other lines may stand between. */
+	/** Reads workloads or records, one a line. Other lines may stand between them. */
 	default List<ObjectNode> read(BufferedReader in) throws IOException
 	{
 		List<ObjectNode> lines = new ArrayList<>();
@@ -33,13 +33,16 @@ interface Area
 		return lines;
 	}
 
-	/** A workload or record as read() takes it. */
+	/** Writes a workload or record so that read() can read it. */
 	default String write(ObjectNode record) throws IOException
 	{
 		return Oracle.JSON.writeValueAsString(record);
 	}
 
-	/** Is the result of a record a function of its input, so that it comes out again? */
+	/**
+	 * Returns whether the input of a record determines its result, so that a new play must give the
+	 * same result.
+	 */
 	default boolean isDetermined(ObjectNode record)
 	{
 		return true;

@@ -56,12 +56,12 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeUpdateS
 import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
 /**
- * A resource manager with its scheduler, and nodes that are names and sizes.
- * Each operation ends when all events that it caused are handled.
+ * A resource manager with its scheduler. Its nodes are only names and sizes. Each operation returns
+ * after all events that it caused have been handled.
  */
 final class Cluster implements AutoCloseable
 {
-	/** The cluster's part of the ids of applications in all records. */
+	/** The part of an application's id that stands for the cluster. It is the same in all records. */
 	static final long TIMESTAMP = 1000000000000L;
 
 	private static long lastSubmission;
@@ -72,7 +72,7 @@ final class Cluster implements AutoCloseable
 	final Map<String, RMNode> nodes = new TreeMap<>();
 	private final Configuration configuration;
 
-	/** Throws what Hadoop throws when it refuses the configuration. */
+	/** Starts a cluster. Throws Hadoop's exception when Hadoop refuses the configuration. */
 	Cluster(JsonNode properties, JsonNode labels) throws Exception
 	{
 		DefaultMetricsSystem.setMiniClusterMode(true);
@@ -81,7 +81,7 @@ final class Cluster implements AutoCloseable
 		if (labels.size() > 0)
 			configuration.setBoolean(YarnConfiguration.NODE_LABELS_ENABLED, true);
 		ResourceUtils.resetResourceTypes(configuration);
-		// Groups are kept from one cluster of this machine to the next.
+		// Hadoop keeps groups across all clusters of this Java machine.
 		Groups.getUserToGroupsMappingService(configuration).refresh();
 		manager = new MockRM(configuration);
 		manager.start();
@@ -120,9 +120,9 @@ final class Cluster implements AutoCloseable
 		}
 		configuration.set(YarnConfiguration.RM_SCHEDULER, RecordingScheduler.class.getName());
 		configuration.setBoolean(YarnConfiguration.RM_SCHEDULER_INCLUDE_PORT_IN_NODE_NAME, false);
-		// The size of the largest node counts as a maximum only when this time has passed.
+		// Hadoop takes the size of the largest node for a maximum only after this time.
 		configuration.setLong(YarnConfiguration.RM_WORK_PRESERVING_RECOVERY_SCHEDULING_WAIT_MS, 0);
-		// By default a directory that all resource managers of the machine share.
+		// By default, all resource managers of the machine share one directory.
 		configuration.set(YarnConfiguration.FS_NODE_ATTRIBUTE_STORE_ROOT_DIR, Paths.get(System.getProperty("oracle.configuration"), "node-attributes").toUri().toString());
 		configuration.set("hadoop.security.group.mapping", UserGroups.class.getName());
 		return configuration;
@@ -133,7 +133,10 @@ final class Cluster implements AutoCloseable
 		return property.startsWith("yarn.scheduler.capacity.");
 	}
 
-	/** Parts of Hadoop read this file from the class path by themselves, so it must be one. */
+	/**
+	 * Writes the properties of queues to a file. Parts of Hadoop read this file from the class path
+	 * by themselves.
+	 */
 	private static void writeQueues(JsonNode properties) throws IOException
 	{
 		Configuration queues = new Configuration(false);
@@ -164,7 +167,7 @@ final class Cluster implements AutoCloseable
 		return manager.getRMContext().getNodeLabelManager();
 	}
 
-	/** All events are handled, and masters that got their container run. */
+	/** Waits until all events are handled, and lets masters run that have got their container. */
 	void settle() throws Exception
 	{
 		boolean launched;
@@ -238,7 +241,7 @@ final class Cluster implements AutoCloseable
 		settle();
 	}
 
-	/** Everything that is kept from one heartbeat to the next is computed anew. */
+	/** Computes everything anew that the scheduler keeps from one heartbeat to the next. */
 	void update() throws Exception
 	{
 		Resource total = scheduler.getClusterResource();
@@ -252,23 +255,27 @@ final class Cluster implements AutoCloseable
 		return ApplicationId.newInstance(TIMESTAMP, number);
 	}
 
-	/** As a client does.  Returns null, or why the service refused it. */
+	/**
+	 * Submits an application as a client does. Returns null, or the message with which the service
+	 * refused it.
+	 */
 	String submit(ApplicationSubmissionContext context, String user) throws Exception
 	{
-		// Fair order compares the times of submission, which are milliseconds.
+		// Fair order compares the times of submission in milliseconds, so every application needs a
+		// millisecond of its own.
 		while (System.currentTimeMillis() <= lastSubmission)
 			Thread.onSpinWait();
 		lastSubmission = System.currentTimeMillis();
 		return call(user, client -> client.submitApplication(SubmitApplicationRequest.newInstance(context)));
 	}
 
-	/** What a client asks of the resource manager. */
+	/** A client's request to the resource manager. */
 	interface Request
 	{
 		void send(ApplicationClientProtocol client) throws Exception;
 	}
 
-	/** Returns null, or in which words the service refused it. */
+	/** Sends a request as a user. Returns null, or the message with which the service refused it. */
 	String call(String user, Request request) throws Exception
 	{
 		try
@@ -294,7 +301,7 @@ final class Cluster implements AutoCloseable
 		}
 	}
 
-	/** Applications that have not ended, by number. */
+	/** Returns the applications that have not ended, by number. */
 	Map<Integer, RMApp> applications()
 	{
 		Map<Integer, RMApp> live = new TreeMap<>();
@@ -305,7 +312,7 @@ final class Cluster implements AutoCloseable
 		return live;
 	}
 
-	/** What the scheduler knows of an application, or null. */
+	/** Returns the scheduler's object of an application, or null. */
 	FiCaSchedulerApp attempt(RMApp application)
 	{
 		RMAppAttempt attempt = application == null ? null : application.getCurrentAppAttempt();
@@ -318,7 +325,7 @@ final class Cluster implements AutoCloseable
 		return attempt(application(number));
 	}
 
-	/** Also one that has ended; null if it was never accepted. */
+	/** Returns an application, also one that has ended, or null if it was never accepted. */
 	RMApp application(int number)
 	{
 		return manager.getRMContext().getRMApps().get(applicationId(number));
@@ -329,25 +336,28 @@ final class Cluster implements AutoCloseable
 		return ((AbstractLeafQueue) attempt.getQueue()).getOrderingPolicy().getSchedulableEntities().contains(attempt);
 	}
 
-	/** By its path, or by its name if no other queue has that; else null. */
+	/** Returns the queue with this path, or the only queue with this name; else null. */
 	CSQueue queue(String name)
 	{
 		return scheduler.getQueue(name);
 	}
 
-	/** What was wrong in the first place. */
+	/** Returns the message of the first cause. */
 	static String reason(Throwable e)
 	{
 		return e.getCause() == null ? e.getMessage() : reason(e.getCause());
 	}
 
-	/** Elsewhere a queue may use what no other queue wants of a label that is not exclusive; that is a figure of users only. */
+	/**
+	 * Returns whether a queue has access to a label. A queue without access may still use what the
+	 * other queues leave of a label that is not exclusive; only users' figures show this.
+	 */
 	static boolean mayUse(CSQueue queue, String label)
 	{
 		return label.isEmpty() || queue.getAccessibleNodeLabels().contains(label) || queue.getAccessibleNodeLabels().contains(RMNodeLabelsManager.ANY);
 	}
 
-	/** All queues, parents before their children. */
+	/** Returns all queues, parents before their children. */
 	Map<String, CSQueue> queues()
 	{
 		Map<String, CSQueue> queues = new LinkedHashMap<>();

@@ -43,7 +43,10 @@ import org.apache.hadoop.yarn.server.nodemanager.containermanager.scheduler.Upda
 import org.apache.hadoop.yarn.server.nodemanager.metrics.NodeManagerMetrics;
 import org.apache.hadoop.yarn.server.nodemanager.recovery.NMStateStoreService;
 
-/** One node's queue of containers: what starts, pauses and is killed.  Containers only note what they are told. */
+/**
+ * The area "container-queue": which containers a node starts, pauses and kills. Containers only
+ * note the calls that they get.
+ */
 public final class ContainerQueue implements Area
 {
 	private ContainerScheduler scheduler;
@@ -55,7 +58,7 @@ public final class ContainerQueue implements Area
 		Oracle.main(new ContainerQueue(), arguments);
 	}
 
-	/** A container, and its state as far as it follows from what it was told. */
+	/** A container. Its state follows only from the calls that it got. */
 	private final class Told
 	{
 		final int number;

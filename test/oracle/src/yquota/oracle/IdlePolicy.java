@@ -5,7 +5,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.monitor.SchedulingEditPolicy;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 
-/** What a monitor's thread runs where preemption is on, but rounds come one by one. */
+/**
+ * A policy that does nothing. The monitor's thread runs it where preemption is on, because the
+ * oracle runs each round by itself.
+ */
 public class IdlePolicy implements SchedulingEditPolicy
 {
 	@Override

@@ -54,10 +54,9 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 
 /**
- * A cluster with applications that only the scheduler knows, so that a master
- * may end and its application stays.  Applications and containers get into it
- * by submissions and heartbeats, or as a resource manager that was restarted
- * learns of them.  Time is virtual.
+ * A cluster whose applications are known only to the scheduler, so that a master may end while its
+ * application stays. Applications and containers come into it by submissions and heartbeats, or by
+ * recovery as in a resource manager that was restarted. Time is virtual.
  */
 final class LoadedCluster implements AutoCloseable
 {
@@ -91,7 +90,7 @@ final class LoadedCluster implements AutoCloseable
 		cluster.close();
 	}
 
-	/** All types, in their order. */
+	/** Reads an array with the amounts of all resource types, in their order. */
 	static Resource amounts(JsonNode amounts)
 	{
 		Resource resource = Resource.newInstance(amounts.get(0).asLong(), amounts.get(1).asInt());
@@ -138,7 +137,10 @@ final class LoadedCluster implements AutoCloseable
 		return cluster.scheduler.getNode(cluster.nodes.get(name).getNodeID());
 	}
 
-	/** An application, whose master is asked for; what the scheduler refuses is not there afterwards. */
+	/**
+	 * Submits an application and asks for its master. If the scheduler refuses the application, the
+	 * cluster does not know it afterwards.
+	 */
 	void submit(ObjectNode row)
 	{
 		int number = row.get("app").asInt();
@@ -178,7 +180,7 @@ final class LoadedCluster implements AutoCloseable
 		cluster.scheduler.allocate(attemptId(number), list, null, Collections.emptyList(), null, null, new ContainerUpdates());
 	}
 
-	/** What an application asks for at a priority: prio, res, n and label. */
+	/** Asks for containers at a priority. The row has the fields prio, res, n and label. */
 	void ask(int number, JsonNode row)
 	{
 		if (submissions.containsKey(number))
@@ -186,7 +188,10 @@ final class LoadedCluster implements AutoCloseable
 				row.get("n").asInt(), row.path("relax").asBoolean(true), row.path("label").asText("")));
 	}
 
-	/** The application fetches what a node gets; what is new has the virtual time, which goes on by a millisecond for each. */
+	/**
+	 * Sends a heartbeat of a node, and lets the applications fetch the new containers. Each new
+	 * container gets the virtual time, which then goes on by a millisecond.
+	 */
 	void heartbeat(String node)
 	{
 		cluster.scheduler.handle(new NodeUpdateSchedulerEvent(cluster.nodes.get(node)));
@@ -215,7 +220,10 @@ final class LoadedCluster implements AutoCloseable
 		}
 	}
 
-	/** Heartbeats of all nodes until so many rounds of them changed nothing. */
+	/**
+	 * Sends heartbeats of all nodes, in up to so many rounds. Ends earlier after several rounds
+	 * that changed nothing.
+	 */
 	void fill(int passes)
 	{
 		int enough = labelled ? cluster.nodes.size() + 3 : 2;
@@ -251,7 +259,7 @@ final class LoadedCluster implements AutoCloseable
 		return counts;
 	}
 
-	/** Also reservations, by their numbers. */
+	/** Returns an application's containers and reservations, sorted by their numbers. */
 	private List<RMContainer> containers(int number)
 	{
 		List<RMContainer> containers = new ArrayList<>(attempt(number).getLiveContainers());
@@ -261,7 +269,7 @@ final class LoadedCluster implements AutoCloseable
 		return containers;
 	}
 
-	/** Some containers of an application that are not its master end, the newest or the oldest ones. */
+	/** Ends some containers of an application, its newest or its oldest. The master's container stays. */
 	void finishSome(int number, int count, boolean newest)
 	{
 		List<RMContainer> some = submissions.containsKey(number) ? new ArrayList<>(attempt(number).getLiveContainers()) : new ArrayList<>();
@@ -274,7 +282,7 @@ final class LoadedCluster implements AutoCloseable
 			end(name(container.getContainerId()));
 	}
 
-	/** A container ends, or a reservation is given up. */
+	/** Ends a container, or gives up a reservation. */
 	void end(String name)
 	{
 		int number = Integer.parseInt(name.substring(0, name.indexOf('.')));
@@ -292,13 +300,16 @@ final class LoadedCluster implements AutoCloseable
 			release(container);
 	}
 
-	/** A node that has started a container keeps its room until it tells of the end, which it does at once here. */
+	/**
+	 * Frees the container's room on its node. In a cluster, a node keeps the room of a started
+	 * container until the node reports the end; here it reports at once.
+	 */
 	void release(RMContainer container)
 	{
 		cluster.scheduler.getNode(container.getAllocatedNode()).releaseContainer(container.getContainerId(), true);
 	}
 
-	/** Makes the cluster have these applications, outstanding requests and containers. */
+	/** Gives the cluster these applications, outstanding requests and containers. */
 	void become(Map<Integer, ObjectNode> applications, Map<String, ObjectNode> wanted)
 	{
 		Map<String, ObjectNode> present = containerRows();
@@ -333,7 +344,10 @@ final class LoadedCluster implements AutoCloseable
 			Priority.newInstance(row.get("prio").asInt()), null);
 	}
 
-	/** A container runs, as when a node tells a resource manager that was restarted. */
+	/**
+	 * Starts a container by recovery, as when a node reports it to a resource manager that was
+	 * restarted.
+	 */
 	void start(ObjectNode row)
 	{
 		ContainerId id = id(row.get("id").asText());
@@ -343,13 +357,14 @@ final class LoadedCluster implements AutoCloseable
 		created.put(id, row.get("created").asLong());
 		cluster.scheduler.recoverContainersOnNode(Collections.singletonList(NMContainerStatus.newInstance(id, 0, ContainerState.RUNNING, amounts(row.get("res")), "", 0,
 			Priority.newInstance(row.get("prio").asInt()), 0, row.path("label").asText(""), ExecutionType.GUARANTEED, -1)), cluster.nodes.get(row.get("node").asText()));
-		// Fair order has to learn of it, which it does only where a container is allocated.
+		// Fair order learns of a container only where it is allocated, so a recovered container is
+		// reported to it here.
 		FiCaSchedulerApp attempt = cluster.scheduler.getApplicationAttempt(id.getApplicationAttemptId());
 
 		attempt.getCSLeafQueue().getOrderingPolicy().containerAllocated(attempt, cluster.scheduler.getRMContainer(id));
 	}
 
-	/** As an allocation that found no room commits it. */
+	/** Makes a reservation, as an allocation commits one for which it found no room. */
 	private void reserve(ObjectNode row)
 	{
 		ContainerId id = id(row.get("id").asText());
@@ -367,7 +382,7 @@ final class LoadedCluster implements AutoCloseable
 				NodeType.OFF_SWITCH, NodeType.OFF_SWITCH, SchedulingMode.RESPECT_PARTITION_EXCLUSIVITY, resource)), null), true);
 	}
 
-	/** Changes outstanding requests to those of the row. */
+	/** Changes the outstanding requests to those of the row. */
 	private void askFor(int number, ObjectNode row)
 	{
 		Map<Integer, JsonNode> wanted = new LinkedHashMap<>();
@@ -429,7 +444,7 @@ final class LoadedCluster implements AutoCloseable
 		return rows;
 	}
 
-	/** By application and number. */
+	/** Returns the rows of all containers, sorted by application and number. */
 	Map<String, ObjectNode> containerRows()
 	{
 		Map<String, ObjectNode> rows = new LinkedHashMap<>();
@@ -454,11 +469,12 @@ final class LoadedCluster implements AutoCloseable
 			row.put("reserved", true);
 		if (container.getNodeLabelExpression() != null && !container.getNodeLabelExpression().isEmpty())
 			row.put("label", container.getNodeLabelExpression());
-		// Written and read again, so that numbers are of the kinds that the reader gives them.
+		// The row is written and read again, so that its numbers have the types that the reader
+		// gives them.
 		return Preemption.reread(row);
 	}
 
-	/** Containers are as old in the machine's time as they are in virtual time. */
+	/** Makes each container as old by the machine's clock as it is in virtual time. */
 	void age() throws ReflectiveOperationException
 	{
 		Field field = RMContainerImpl.class.getDeclaredField("creationTime");

@@ -45,7 +45,7 @@ import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerAllocator;
 import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerContext;
 import org.apache.hadoop.yarn.server.security.BaseContainerTokenSecretManager;
 
-/** Opportunistic containers: the monitor of nodes' queues, and the central and the distributed allocator. */
+/** The area "opportunistic": the monitor of the nodes' queues, and the central and the distributed allocator. */
 public final class Opportunistic implements Area
 {
 	private static final int PORT = 1234;
@@ -70,7 +70,7 @@ public final class Opportunistic implements Area
 		for (JsonNode step : record.get("steps"))
 			((ObjectNode) step).set("result", play(step, workload));
 		record.remove("rack_order");
-		// A workload without nodes has an order of racks, too, which is empty.
+		// A workload without nodes has an order of racks, too: an empty one.
 		if (!distributed)
 		{
 			ObjectNode order = record.putObject("rack_order");
@@ -265,7 +265,7 @@ public final class Opportunistic implements Area
 		return remote;
 	}
 
-	/** What is asked for still, by priority, id and size. */
+	/** Returns the outstanding requests by priority, id and size. */
 	private static ObjectNode outstanding(OpportunisticContainerContext context)
 	{
 		ObjectNode outstanding = Oracle.JSON.createObjectNode();
@@ -337,7 +337,10 @@ public final class Opportunistic implements Area
 		step(workload, "add").put("host", "h" + host).put("rack", "/r" + host % 3);
 	}
 
-	/** A heartbeat, now and then of a node that is on its way out, or that was added anew before. */
+	/**
+	 * Puts a node's heartbeat. Sometimes the node is being decommissioned, or was removed and added
+	 * again just before.
+	 */
 	private static void putUpdate(ObjectNode workload, int host, Random random)
 	{
 		int fate = random.nextInt(12);
@@ -364,7 +367,10 @@ public final class Opportunistic implements Area
 			.putArray("res").add(1024).add(1);
 	}
 
-	/** A heartbeat of an application, which asks for up to three priorities; each has a size of its own. */
+	/**
+	 * Puts an application's heartbeat, with requests of several priorities. Each priority has a
+	 * size of its own.
+	 */
 	private static void putAllocate(ObjectNode workload, int hosts, Random random, boolean listed)
 	{
 		ObjectNode step = step(workload, "allocate").put("app", 1 + random.nextInt(3));
@@ -393,7 +399,7 @@ public final class Opportunistic implements Area
 			.putArray("res").add(700 * priority).add(priority);
 	}
 
-	/** The hosts in another order each time, some of them left out. */
+	/** Puts a list of the hosts in random order. Some hosts are left out. */
 	private static void putList(ObjectNode step, int hosts, Random random)
 	{
 		List<Integer> order = new ArrayList<>();

@@ -14,7 +14,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.TreeSet;
 
-/** What all areas share: workloads come in and records go out. */
+/** The part that all areas share: it reads workloads and writes records. */
 final class Oracle
 {
 	static final ObjectMapper JSON = new ObjectMapper();
@@ -24,13 +24,13 @@ final class Oracle
 	}
 
 	/**
-	 * generate SEED COUNT [FAMILY]: prints workloads.
-	 * record: reads workloads, prints their records.
-	 * compare COUNT: reads records, plays them again, and tells which come out otherwise.
+	 * Runs one of three commands. "generate SEED COUNT [FAMILY]" prints workloads. "record" reads
+	 * workloads and prints their records. "compare COUNT" reads records, plays them again, and
+	 * prints which results differ.
 	 */
 	static void main(Area area, String[] arguments) throws Exception
 	{
-		// Hadoop's classes print to standard output, which is the result here.
+		// Hadoop's classes print to standard output, which here is for the results.
 		PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true, "UTF-8");
 		int status = 0;
 
@@ -52,7 +52,7 @@ final class Oracle
 				throw new IllegalArgumentException(arguments[0]);
 		}
 		out.flush();
-		// Threads of Hadoop's services may be left, and wait for nothing that counts.
+		// Threads of Hadoop's services may still run, but nothing depends on them.
 		System.exit(status);
 	}
 
@@ -67,7 +67,10 @@ final class Oracle
 		return area.read(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
 	}
 
-	/** Records that are spread over all that there are, since neighbours are of one kind. */
+	/**
+	 * Compares so many records. They are spread evenly over all records, because neighbours are of
+	 * one kind.
+	 */
 	private static int compare(Area area, List<ObjectNode> records, int count, PrintStream out)
 	{
 		records.removeIf(record -> !area.isDetermined(record));
@@ -83,7 +86,8 @@ final class Oracle
 
 			try
 			{
-				// Written and read again, so that numbers are of the kinds that the reader gives them.
+				// The new record is written and read again, so that its numbers have the types that
+				// the reader gives them.
 				difference = difference("", recorded, JSON.readTree(JSON.writeValueAsString(area.record(recorded.deepCopy()))));
 			}
 			catch (Exception e)
@@ -98,7 +102,7 @@ final class Oracle
 		return identical == compared ? 0 : 1;
 	}
 
-	/** The first place that differs, or null. */
+	/** Returns the first place where two records differ, or null. */
 	private static String difference(String path, JsonNode recorded, JsonNode found)
 	{
 		if (recorded.equals(found))

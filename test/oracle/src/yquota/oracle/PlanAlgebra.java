@@ -14,7 +14,10 @@ import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
 
-/** What a plan of reservations computes with: step functions of time, and how two become one. */
+/**
+ * The area "plan-algebra": step functions of time, with which a plan of reservations computes, and
+ * how two of them are merged.
+ */
 public final class PlanAlgebra implements Area
 {
 	public static void main(String[] arguments) throws Exception

@@ -34,13 +34,16 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEv
 import org.apache.hadoop.yarn.util.ControlledClock;
 
 /**
- * Which containers make room for other queues and applications.  A workload
- * says how the cluster became as it is ("build") and when there are rounds; a
- * record has the cluster at each round, and is played again from that.
+ * The area "preemption": which containers make room for other queues and applications. A workload
+ * says how to build the cluster ("build") and when there are rounds. A record has the cluster at
+ * each round instead, and is played again from that.
  */
 public final class Preemption implements Area
 {
-	/** Follows every name in a variant, and comes before what a longer name goes on with, so that the order of names stays. */
+	/**
+	 * Appended to every name in a variant. Its first character sorts before all that continue a
+	 * longer name, so the order of the names stays.
+	 */
 	private static final String SUFFIX = "-variant";
 	private static final String QUEUES = "yarn.scheduler.capacity.";
 
@@ -48,7 +51,10 @@ public final class Preemption implements Area
 	private DrivenPolicy policy;
 	private final ControlledClock clock = new ControlledClock();
 	private final List<Event<?>> sent = new ArrayList<>();
-	/** Other identities of objects, which order some of Hadoop's sets; or null. */
+	/**
+	 * The source of other identity hashes of objects, by which some of Hadoop's sets are ordered;
+	 * or null.
+	 */
 	private Random shift;
 
 	public static void main(String[] arguments) throws Exception
@@ -68,7 +74,7 @@ public final class Preemption implements Area
 		return new PreemptionWorkload(family, seed).make();
 	}
 
-	/** Where the result is no function of the input, another one is no difference. */
+	/** Returns whether the input determines the result. If not, a different result is no fault. */
 	@Override
 	public boolean isDetermined(ObjectNode record)
 	{
@@ -99,7 +105,10 @@ public final class Preemption implements Area
 		return record;
 	}
 
-	/** Plays variants, in which only what should not matter is otherwise. */
+	/**
+	 * Plays four variants of the workload. They change only what should not change the result:
+	 * names and identity hashes.
+	 */
 	private void markOrderDependence(ObjectNode workload, ObjectNode record) throws Exception
 	{
 		boolean dependent = false;
@@ -112,7 +121,7 @@ public final class Preemption implements Area
 			shift = variant == 3 ? new Random(variant) : null;
 			ObjectNode other = named(play(variant == 3 ? workload : renamed(workload, variant != 1, variant != 0)));
 
-			// From another state another result follows.
+			// A variant that begins in another state may have another result.
 			if (!other.get("apps").equals(record.get("apps")) || !other.get("containers").equals(record.get("containers")))
 				continue;
 			dependent |= !other.get("rounds").equals(record.get("rounds"));
@@ -125,7 +134,7 @@ public final class Preemption implements Area
 			record.set("also_seen", seen);
 	}
 
-	/** What selectors chose and what was sent, by round. */
+	/** Returns for each round what the selectors chose and which events were sent. */
 	private static ArrayNode outcome(ObjectNode record)
 	{
 		ArrayNode outcome = Oracle.JSON.createArrayNode();
@@ -169,7 +178,10 @@ public final class Preemption implements Area
 		return renamed;
 	}
 
-	/** The path of a queue is as long as its parent's list of queues has the next name. */
+	/**
+	 * Renames the queues in the name of a property. A part of the name belongs to the queue's path
+	 * as long as the parent's list of queues has that part.
+	 */
 	private static String renamedProperty(String property, JsonNode properties)
 	{
 		String[] parts = property.substring(QUEUES.length()).split("\\.");
@@ -211,7 +223,7 @@ public final class Preemption implements Area
 		return reread(record);
 	}
 
-	/** What the policy sends waits until its round is over. */
+	/** Returns a context that collects the policy's events until the round is over. */
 	private RMContext withOwnDispatcher(RMContext context)
 	{
 		RMContext own = spy(context);
@@ -303,7 +315,7 @@ public final class Preemption implements Area
 			containers.put(row.get("id").asText(), (ObjectNode) row);
 	}
 
-	/** At first, all that there is; then what changed since the last round. */
+	/** Puts what changed since the last round; for the first round, everything that exists. */
 	private void putChanges(ObjectNode to, String containersKey, Map<Integer, ObjectNode> applications, Map<String, ObjectNode> containers)
 	{
 		Map<Integer, ObjectNode> applicationsNow = loaded.applicationRows();
@@ -359,7 +371,7 @@ public final class Preemption implements Area
 		policy.putMarked(round);
 	}
 
-	/** Sorted by kind, then by application and number. */
+	/** Puts the events, sorted by kind, then by application and number. */
 	private static void putEvents(ObjectNode round, List<Event<?>> events)
 	{
 		List<ContainerPreemptEvent> sorted = new ArrayList<>();

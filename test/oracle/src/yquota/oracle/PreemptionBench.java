@@ -12,10 +12,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.util.ControlledClock;
 
 /**
- * How long a round of Hadoop's policy takes in a large cluster: for 10,000
- * nodes, 1,000 leaf queues with 10,000 applications and 200,000 running
- * containers, of which at first none has to go, and then 5,000.  The argument
- * is the number of nodes, a multiple of 200, and all else is in proportion.
+ * Measures a round of Hadoop's policy in a large cluster. It has 10,000 nodes and 1,000 leaf queues
+ * with 10,000 applications and 200,000 running containers. First no container has to be preempted,
+ * then 5,000. The argument is the number of nodes, a multiple of 200; all other numbers are in
+ * proportion.
  */
 public final class PreemptionBench
 {
@@ -55,7 +55,8 @@ public final class PreemptionBench
 	{
 		double[] quiet = new double[QUIET_ROUNDS];
 
-		// Queues come last, since every node that comes computes all of them anew.
+		// Queues are added after the nodes, because every new node makes the scheduler compute all
+		// queues anew.
 		loaded = new LoadedCluster(workload());
 		loaded.cluster.refresh(queues());
 		for (int application = 0; application < nodes; application++)
@@ -111,7 +112,7 @@ public final class PreemptionBench
 		ObjectNode conf = workload.putObject("conf");
 
 		conf.put(QUEUES + "root.queues", "default").put(QUEUES + "root.default.capacity", "100");
-		// Everything that is asked for may go at once, after the round that marks it.
+		// All that is asked for may be preempted at once, in the round after the one that marks it.
 		conf.put(PREEMPTION + "total_preemption_per_round", "1.0").put(PREEMPTION + "natural_termination_factor", "1.0")
 			.put(PREEMPTION + "max_ignored_over_capacity", "0").put(PREEMPTION + "max_wait_before_kill", "0");
 		for (int node = 0; node < nodes; node++)
@@ -142,7 +143,10 @@ public final class PreemptionBench
 			.put(QUEUES + "maximum-am-resource-percent", "1");
 	}
 
-	/** Applications of every other leaf have a container too few, and those of the others one too many. */
+	/**
+	 * Returns whether an application has a container too few. So it is in every other leaf; in the
+	 * other leaves, applications have a container too many.
+	 */
 	private boolean isAsking(int application)
 	{
 		return application % leaves / PARENTS % 2 == 1;

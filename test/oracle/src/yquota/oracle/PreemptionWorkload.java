@@ -11,12 +11,15 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * A random cluster in which some queues, users or applications have taken what
- * others then ask for, and rounds of preemption.
+ * A random cluster, and rounds of preemption. Some queues, users or applications have taken what
+ * others then ask for.
  */
 final class PreemptionWorkload
 {
-	/** What is stressed; a number after a family's name makes its conditions narrower. */
+	/**
+	 * Families of workloads, named by what they test most. A number after the name makes the
+	 * conditions narrower.
+	 */
 	static final String[] FAMILIES = {"flat", "hier", "drf", "labels", "qprio", "balance", "intra_prio", "intra_user", "intra_fair", "intra_fair2",
 		"intra_labels", "intra_types3", "reserved", "underutil", "underutil2", "timing", "flags", "absolute", "weights", "types3", "lazy", "large"};
 
@@ -122,7 +125,10 @@ final class PreemptionWorkload
 		return is("hier", "large", "flags") ? 3 : is("drf", "weights", "types3", "qprio", "timing", "lazy", "labels") ? between(1, 2) : 1;
 	}
 
-	/** The names of siblings have the same length, so that a variant's names have the same order. */
+	/**
+	 * Adds queues. The names of siblings have the same length, so that the names of a variant sort
+	 * in the same order.
+	 */
 	private void addQueues(String parent, String names, int depth)
 	{
 		int count = family.startsWith("intra") ? between(1, 2) : is("large") ? 3 : between(2, 4);
@@ -293,7 +299,10 @@ final class PreemptionWorkload
 		}
 	}
 
-	/** First some take nearly all, then others come and ask, whose masters may have been there before. */
+	/**
+	 * Loads the cluster: some applications take nearly all of it, then others ask. The masters of
+	 * the others may run from the beginning.
+	 */
 	private void load()
 	{
 		boolean within = family.startsWith("intra");
@@ -340,7 +349,7 @@ final class PreemptionWorkload
 		return applications;
 	}
 
-	/** Containers that together are as large as this share of the cluster. */
+	/** Asks for containers that are together as large as this share of the cluster. */
 	private void ask(int application, double share, boolean large)
 	{
 		int memory = large ? one(4096, 6144, 7168) : isReserving() ? one(2048, 2048, 4096) : family.startsWith("intra") ? one(256, 512, 1024) : one(512, 1024, 2048, 3072);
@@ -348,7 +357,7 @@ final class PreemptionWorkload
 		String label = family.endsWith("labels") && chance(0.5) ? LABEL : "";
 		ArrayNode amounts;
 
-		// Of one priority there is one ask, of one label.
+		// Each priority has only one ask, with one label.
 		operation.put("prio", one(1, 2, 5) * 10 + label.length());
 		amounts = operation.putArray("res").add(memory).add(one(1, 1, 1, 2));
 		if (withGpu)

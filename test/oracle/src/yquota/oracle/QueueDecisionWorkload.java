@@ -14,11 +14,14 @@ import java.util.TreeMap;
 /** Random queues with access lists and mapping rules, and random questions about them. */
 final class QueueDecisionWorkload
 {
-	/** In which notation mapping rules are. */
+	/** The notations of mapping rules. */
 	static final String[] FAMILIES = {"legacy", "json"};
 
 	private static final String QUEUES = "yarn.scheduler.capacity.";
-	/** Queues have names that users and groups have, too, as rules put those into paths. */
+	/**
+	 * Names of queues. Some are also names of users and groups, because mapping rules put these
+	 * into paths.
+	 */
 	private static final String[] NAMES = {"a", "b", "c", "bob", "dev", "ops", "u1", "u2", "users", "x_dot_y", "default"};
 	private static final String[] USERS = {"bob", "eve", "dev", "u1", "u2", "x.y"};
 	private static final String[] GROUPS = {"g1", "ops", "dev", "a", "u1", "x.y"};

@@ -27,9 +27,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueuePat
 import org.apache.hadoop.yarn.util.Records;
 
 /**
- * Where applications go, who may do what, and which priority they get:
- * test/queues/decisions.txt, whose head tells its lines.  Here a case has its
- * properties, and questions that are the fields of their lines, the answer last.
+ * The area "queue-decisions": in which queue an application is placed, who may do what, and which
+ * priority an application gets. The head of test/queues/decisions.txt describes the lines of the
+ * records. Here a case has its properties and its questions. A question has the fields of its line;
+ * the last field is the answer.
  */
 public final class QueueDecisions implements Area
 {
@@ -183,9 +184,9 @@ public final class QueueDecisions implements Area
 	}
 
 	/**
-	 * As the resource manager asks when an application comes: a queue that is
-	 * not there has the lists that it would be created with, and if it cannot
-	 * be, nothing is asked here.
+	 * Returns what the resource manager answers when an application comes. If the queue does not
+	 * exist, the access lists count with which it would be created. If it cannot be created, this
+	 * check allows the application.
 	 */
 	private boolean maySubmit(UserGroupInformation user, String name)
 	{

@@ -17,12 +17,12 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 
-/** What queues may use: test/queues/figures.jsonl. */
+/** The area "queue-figures": what queues may use. Its records are in test/queues/figures.jsonl. */
 public final class QueueFigures implements Area
 {
 	private static final String PREFIX = "yarn.scheduler.capacity.";
 
-	/** What a setting of yquota is called in Hadoop. */
+	/** Hadoop's names for settings of yquota. */
 	private static final Map<String, String> SETTINGS = new HashMap<>();
 
 	static
@@ -109,7 +109,7 @@ public final class QueueFigures implements Area
 		return Resource.newInstance(Long.parseLong(amounts.group(1)), Integer.parseInt(amounts.group(2)));
 	}
 
-	/** The rows as Hadoop's properties. */
+	/** Returns the rows as Hadoop's properties. */
 	private static ObjectNode properties(JsonNode workload)
 	{
 		ObjectNode properties = Oracle.JSON.createObjectNode();

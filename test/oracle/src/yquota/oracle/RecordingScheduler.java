@@ -22,20 +22,20 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.SchedulerC
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 
-/** The scheduler itself.  It notes each decision when it is committed. */
+/** Hadoop's scheduler, which also notes each decision when it commits the decision. */
 public class RecordingScheduler extends CapacityScheduler
 {
 	private final List<String> decisions = new ArrayList<>();
 	private boolean spared;
 
 	/**
-	 * Hadoop leaves an application in its place in fair order when a container
-	 * of it starts from a reservation.  With this property it is put anew, so
-	 * that all else can be compared.
+	 * Whether to put an application into its right place in fair order when one of its containers
+	 * starts from a reservation. Hadoop leaves the application where it was. With this property, all
+	 * other decisions can be compared.
 	 */
 	private static final boolean ANEW = Boolean.getBoolean("oracle.place-anew");
 
-	/** The decisions since the last call, in the order in which they were made. */
+	/** Returns the decisions since the last call, in the order in which they were made. */
 	List<String> takeDecisions()
 	{
 		List<String> taken = new ArrayList<>(decisions);
@@ -51,7 +51,7 @@ public class RecordingScheduler extends CapacityScheduler
 		ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> typed = request;
 		boolean reserved = !empty(typed.getContainersToReserve());
 		boolean allocated = !empty(typed.getContainersToAllocate());
-		// A heartbeat that finds a reservation still unfulfilled makes it again.
+		// A heartbeat makes a reservation again if it still finds no room for the container.
 		boolean anew = reserved && typed.getContainersToReserve().get(0).getAllocatedOrReservedContainer()
 			.getSchedulerNode().getReservedContainer() != null;
 
@@ -82,7 +82,10 @@ public class RecordingScheduler extends CapacityScheduler
 		return true;
 	}
 
-	/** The containers that lazy preemption lets die for a proposal; a proposal may release reservations besides. */
+	/**
+	 * Returns the containers that lazy preemption kills for a proposal. The proposal's list may
+	 * also have reservations that it releases.
+	 */
 	private static List<RMContainer> toKill(ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request)
 	{
 		List<RMContainer> killed = new ArrayList<>();
@@ -94,7 +97,7 @@ public class RecordingScheduler extends CapacityScheduler
 		return killed;
 	}
 
-	/** Those that are killable, while there are any. */
+	/** Returns the killable containers that still exist. */
 	private Set<RMContainer> running()
 	{
 		Set<RMContainer> running = new TreeSet<>();
@@ -104,7 +107,10 @@ public class RecordingScheduler extends CapacityScheduler
 		return running;
 	}
 
-	/** First those on the node, then those by which a parent keeps its maximum. */
+	/**
+	 * Notes the killed containers: first those on the node of the allocation, then those that had
+	 * to end so that a parent keeps its maximum.
+	 */
 	private void noteKilled(List<RMContainer> killed, Set<RMContainer> before)
 	{
 		Set<RMContainer> others = new TreeSet<>(before);
@@ -125,15 +131,18 @@ public class RecordingScheduler extends CapacityScheduler
 		return getNode(getRMContainer(id).getAllocatedNode()).getKillableContainers().containsKey(id);
 	}
 
-	/** Has an allocation taken the room of a container of its own leaf, which Hadoop lets live? */
+	/**
+	 * Returns whether an allocation has used the room of a killable container of its own leaf.
+	 * Hadoop does not kill such a container.
+	 */
 	boolean hasSpared()
 	{
 		return spared;
 	}
 
 	/**
-	 * Make a container killable.  Those of a node die in the order of a hash
-	 * table; here it is that of their ids.
+	 * Makes a container killable. Hadoop kills the containers of a node in the order of a hash
+	 * table; here the order is that of their ids.
 	 */
 	@SuppressWarnings("unchecked")
 	void makeKillable(RMContainer container)
@@ -196,9 +205,8 @@ public class RecordingScheduler extends CapacityScheduler
 	}
 
 	/**
-	 * Among an application's reservations for one request Hadoop gives up the
-	 * one that comes first in a hash table, whose order depends on port and
-	 * host.  Here it is the one whose node comes first by name.
+	 * Sorts an application's reservations by the name of the node. Of the reservations for one
+	 * request, Hadoop gives up the first one in a hash table, whose order depends on port and host.
 	 */
 	@SuppressWarnings("unchecked")
 	private static void orderReservationsByNode(SchedulerApplicationAttempt application)

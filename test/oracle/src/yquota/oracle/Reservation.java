@@ -49,8 +49,8 @@ import org.apache.hadoop.yarn.util.ControlledClock;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
- * What a plan of reservations accepts, where it places it, and which queues
- * follow it.  Every step has its result.  Time is virtual.
+ * The area "reservation": what a plan of reservations accepts, where it places a reservation, and
+ * which queues follow the plan. Every step has its result. Time is virtual.
  */
 public final class Reservation implements Area
 {
@@ -68,7 +68,10 @@ public final class Reservation implements Area
 	private Map<ReservationId, String> known;
 	private Resource nodeSize;
 	private int nodesAdded;
-	/** How far a step got: what refuses it is the validator ("input"), or the agent, the sharing policy or the plan ("planning"). */
+	/**
+	 * The phase that a step has reached. In "input" the validator may refuse it, in "planning" the
+	 * agent, the sharing policy or the plan.
+	 */
 	private String phase;
 
 	public static void main(String[] arguments) throws Exception
@@ -301,7 +304,7 @@ public final class Reservation implements Area
 		result.put("accepted_at", allocation.getAcceptanceTime()).put("user", allocation.getUser());
 	}
 
-	/** A ready allocation comes into the plan, which only the sharing policy may refuse. */
+	/** Adds a ready-made allocation to the plan. Only the sharing policy can refuse it. */
 	private void add(ReservationId id, String user, JsonNode step, ObjectNode result) throws Exception
 	{
 		Map<ReservationInterval, Resource> intervals = new TreeMap<>();
@@ -327,7 +330,7 @@ public final class Reservation implements Area
 		result.put("ok", added);
 	}
 
-	/** A step without a resource closes the function. */
+	/** Returns the steps of a function. A step without a resource is the end of the function. */
 	static ArrayNode steps(RLESparseResourceAllocation allocation)
 	{
 		ArrayNode rows = Oracle.JSON.createArrayNode();
@@ -344,7 +347,7 @@ public final class Reservation implements Area
 		return rows;
 	}
 
-	/** Queues of reservations by the reservation's number. */
+	/** Puts the queues of reservations, named by the reservation's number. */
 	private void putQueues(ObjectNode result)
 	{
 		ObjectNode queues = result.putObject("queues");

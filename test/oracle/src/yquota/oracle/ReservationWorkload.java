@@ -5,10 +5,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import java.util.Random;
 
-/** A random plan, and reservations that come, change and go. */
+/** A random plan, and reservations that are added, changed and deleted. */
 final class ReservationWorkload
 {
-	/** agent: where agents place them; policy: ready allocations meet the sharing policy; follower: queues over time, and clusters that change. */
+	/**
+	 * Families of workloads. In agent, agents place the reservations. In policy, the sharing policy
+	 * checks ready-made allocations. In follower, queues follow the plan over time, and the
+	 * cluster's size changes.
+	 */
 	static final String[] FAMILIES = {"agent", "periodic", "policy", "follower"};
 
 	private static final String QUEUES = "yarn.scheduler.capacity.";
@@ -171,7 +175,10 @@ final class ReservationWorkload
 			workload.get("conf").get(QUEUES + "root.plan.capacity").asLong() / 100;
 	}
 
-	/** What it needs, mostly in whole steps of the plan, and within a time in which it may fit. */
+	/**
+	 * Puts a reservation's definition. Most durations are whole steps of the plan, and the time
+	 * from arrival to deadline may be long enough.
+	 */
 	private void describe(ObjectNode operation)
 	{
 		ObjectNode definition = operation.putObject("def");

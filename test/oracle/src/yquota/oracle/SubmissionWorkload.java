@@ -7,10 +7,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** A random configuration, and what users and administrators do with it. */
+/** A random configuration, and random operations of users and administrators. */
 final class SubmissionWorkload
 {
-	/** What decides: auto2 has queues that weights let be created by themselves, auto1 has managed parents. */
+	/**
+	 * Families of workloads, named by what decides. In auto2, queues with weights are created
+	 * automatically below their parents. In auto1, they are created below managed parents.
+	 */
 	static final String[] FAMILIES = {"limits", "parallel", "am", "labels", "priority", "lifetime", "place", "states", "auto2", "auto1"};
 
 	private static final String QUEUES = "yarn.scheduler.capacity.";
@@ -24,7 +27,7 @@ final class SubmissionWorkload
 	private final List<String> leaves = new ArrayList<>();
 	private final List<String> parents = new ArrayList<>();
 	private final List<Integer> applications = new ArrayList<>();
-	/** Of a refresh, what it changes; at first, what there is. */
+	/** The properties that are being set: all of them at first, then those that a refresh changes. */
 	private ObjectNode properties;
 	private int submitted;
 
@@ -101,7 +104,8 @@ final class SubmissionWorkload
 				set(queue + ".maximum-capacity", one("50", "80", "100"));
 			for (int j = 0; j < workload.withArray("labels").size(); j++)
 				set(queue + ".accessible-node-labels." + LABELS[j] + ".capacity", Integer.toString(capacity));
-			// Queues that are created by themselves are below a and c, which have none at first.
+			// In auto1 and auto2, queues are created automatically below a and c, so these have no
+			// children at first.
 			if (depth < 3 && !names[i].equals("default") && !is("auto1", "auto2") && chance(0.4))
 			{
 				parents.add(queue);
@@ -112,7 +116,7 @@ final class SubmissionWorkload
 		}
 	}
 
-	/** What the family is about; a refresh does it again. */
+	/** Sets the properties that the family is about. A refresh sets them again. */
 	private void configure()
 	{
 		for (String leaf : leaves)
@@ -226,7 +230,10 @@ final class SubmissionWorkload
 		return steps.addObject().put("do", name);
 	}
 
-	/** On an application that was submitted, as a user who may be another one. */
+	/**
+	 * Puts an operation on a submitted application. The user who calls may be another one than the
+	 * application's.
+	 */
 	private ObjectNode operation(String name, int application)
 	{
 		return operation(name).put("app", application).put("caller", one(USERS));

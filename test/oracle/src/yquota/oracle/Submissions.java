@@ -46,15 +46,19 @@ import org.apache.hadoop.yarn.util.Times;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
- * What becomes of applications: test/queues/submissions.jsonl.  A step has the
- * facts that it changed; where all queues are computed anew, figures, too.
+ * The area "submissions": how applications are accepted, held, activated and ended. Its records are
+ * in test/queues/submissions.jsonl. A step has the facts that it changed. Where the step computes
+ * all queues anew, it has the changed figures, too.
  */
 public final class Submissions implements Area
 {
-	/** Results of a step; what else a step has is its input. */
+	/** Fields of a step that are results. All other fields are input. */
 	private static final String[] RESULTS = {"error", "decided_by", "facts", "figures", "containers", "outstanding"};
 
-	/** Which rule an answer names, in words that only its answer has. */
+	/**
+	 * The rules by which an application is refused or delayed. Each has words that only its message
+	 * has.
+	 */
 	private static final String[][] RULES = {
 		{"maximum_applications_system", "Maximum system application limit reached"},
 		{"maximum_applications_per_user", " applications from user "},
@@ -137,7 +141,7 @@ public final class Submissions implements Area
 		return record;
 	}
 
-	/** Hadoop does not start with the configuration. */
+	/** Thrown when Hadoop does not start with the configuration. */
 	private static final class RefusedException extends Exception
 	{
 		private static final long serialVersionUID = 1;
@@ -166,7 +170,10 @@ public final class Submissions implements Area
 		return policy;
 	}
 
-	/** A generator cannot know that an application was refused, of which the resource manager then knows nothing. */
+	/**
+	 * Returns whether a step can be played. The generator cannot know that an application was
+	 * refused, and the resource manager does not know a refused application.
+	 */
 	private boolean mayPlay(JsonNode step)
 	{
 		return !step.has("app") || List.of("submit", "finish").contains(step.get("do").asText()) || cluster.application(step.get("app").asInt()) != null;
@@ -193,7 +200,7 @@ public final class Submissions implements Area
 		return step;
 	}
 
-	/** Returns null, or in which words it was refused. */
+	/** Performs an operation. Returns null, or the message with which it was refused. */
 	private String perform(String operation, ObjectNode step) throws Exception
 	{
 		int number = step.path("app").asInt();
@@ -297,7 +304,7 @@ public final class Submissions implements Area
 	{
 		FiCaSchedulerApp attempt = cluster.attempt(step.get("app").asInt());
 
-		// One that was refused has ended.
+		// A refused application has ended already.
 		if (cluster.application(step.get("app").asInt()) == null)
 			return null;
 		if (attempt != null && !attempt.isRunnable())
@@ -335,7 +342,8 @@ public final class Submissions implements Area
 
 		if (attempt != null && error == null)
 		{
-			// The scheduler's application keeps the old priority, which would then be no change.
+			// Hadoop leaves the old priority in the scheduler's application. A later return to it
+			// would then seem to be no change.
 			cluster.scheduler.getSchedulerApplications().get(Cluster.applicationId(number)).setPriority(cluster.application(number).getApplicationPriority());
 			if (!attempt.isRunnable())
 				QueueBooks.keepHeld(attempt);
@@ -366,7 +374,10 @@ public final class Submissions implements Area
 		}
 	}
 
-	/** Each ask has a priority of its own, after those of the application before it. */
+	/**
+	 * Returns the request of an ask. Each ask of an application has a priority of its own, one
+	 * above that of the ask before.
+	 */
 	private List<ResourceRequest> asked(int number, Resource each, int count)
 	{
 		List<ResourceRequest> own = asks.computeIfAbsent(number, key -> new ArrayList<>());
@@ -387,13 +398,13 @@ public final class Submissions implements Area
 	{
 		FiCaSchedulerApp attempt = cluster.attempt(number);
 
-		// Hadoop changes the list and what is in it.
+		// The list is copied, because Hadoop changes the list and its requests.
 		if (attempt != null)
 			cluster.scheduler.allocate(attempt.getApplicationAttemptId(), asks.stream().map(ResourceRequest::clone).collect(Collectors.toList()),
 				null, release, null, null, new ContainerUpdates());
 	}
 
-	/** So many containers of an application that are not its master. */
+	/** Returns up to so many containers of an application, without its master. */
 	private List<ContainerId> some(int number, int count)
 	{
 		TreeSet<ContainerId> some = new TreeSet<>();
@@ -407,7 +418,10 @@ public final class Submissions implements Area
 		return new ArrayList<>(some);
 	}
 
-	/** A queue is deleted when it is found unused for the second time. */
+	/**
+	 * Lets time pass, then runs the policy twice, because it deletes a queue only when it finds the
+	 * queue unused for the second time.
+	 */
 	private void expire(long milliseconds) throws Exception
 	{
 		for (CSQueue queue : cluster.queues().values())
@@ -420,7 +434,10 @@ public final class Submissions implements Area
 		}
 	}
 
-	/** Users whose applications are all held stop being users of the queue in Hadoop. */
+	/**
+	 * Keeps the users of held applications as users of their queues. Hadoop forgets a user whose
+	 * applications are all held.
+	 */
 	private void rememberHeld()
 	{
 		for (RMApp application : cluster.applications().values())
@@ -428,7 +445,10 @@ public final class Submissions implements Area
 				QueueBooks.rememberHeld(cluster.attempt(application));
 	}
 
-	/** The rule that refuses or delays an application; an unmanaged one that waits is not told which. */
+	/**
+	 * Puts the rule that refused or delayed an application. Hadoop does not say which rule delays
+	 * an unmanaged application.
+	 */
 	private void putRule(ObjectNode step, String error)
 	{
 		int number = step.get("app").asInt();
@@ -454,7 +474,7 @@ public final class Submissions implements Area
 		return otherwise;
 	}
 
-	/** Containers that have started, changed their queue, or ended. */
+	/** Puts the containers that have started, moved to another queue, or ended. */
 	private void putContainers(ObjectNode step)
 	{
 		Map<String, String> now = new LinkedHashMap<>();
@@ -490,7 +510,10 @@ public final class Submissions implements Area
 		containers = now;
 	}
 
-	/** An application is taken to count as demand until a step says that it does not. */
+	/**
+	 * Puts the applications whose requests have begun or ceased to count as demand. An application
+	 * is taken to count until a step says that it does not.
+	 */
 	private void putOutstanding(ObjectNode step)
 	{
 		Map<Integer, Boolean> now = new HashMap<>();
@@ -545,7 +568,10 @@ public final class Submissions implements Area
 		return queue instanceof AutoCreatedLeafQueue || ((AbstractCSQueue) queue).isDynamicQueue();
 	}
 
-	/** In parents, Hadoop counts one that it has refused, or that has moved, as if it were there. */
+	/**
+	 * Returns the number of applications in a queue, for a parent as the sum of its leaves.
+	 * Hadoop's own count of a parent includes applications that were refused or have moved away.
+	 */
 	private static int applications(CSQueue queue)
 	{
 		int applications = 0;

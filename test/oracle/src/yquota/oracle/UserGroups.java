@@ -11,7 +11,7 @@ import java.util.TreeMap;
 
 import org.apache.hadoop.security.GroupMappingServiceProvider;
 
-/** The groups of users, the primary one first.  Users of whom nothing was told have none. */
+/** The groups of users, the primary group first. A user without an entry has no groups. */
 public class UserGroups implements GroupMappingServiceProvider
 {
 	private static final Map<String, List<String>> GROUPS = new TreeMap<>();

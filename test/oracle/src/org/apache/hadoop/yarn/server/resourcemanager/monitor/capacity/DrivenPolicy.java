@@ -23,8 +23,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Capacity
 import org.apache.hadoop.yarn.util.Clock;
 
 /**
- * The policy itself, with notes of what each of its selectors computed.  It
- * stands in Hadoop's package, as what it reads is visible there only.
+ * Hadoop's preemption policy, which also notes what each of its selectors computed. The class is in
+ * Hadoop's package, because it reads what only that package sees.
  */
 public final class DrivenPolicy extends ProportionalCapacityPreemptionPolicy
 {
@@ -103,7 +103,7 @@ public final class DrivenPolicy extends ProportionalCapacityPreemptionPolicy
 		return ((FifoCandidatesSelector) selector).getAllowQueuesBalanceAfterAllQueuesSatisfied() ? "fifo_balance" : "fifo";
 	}
 
-	/** One round.  Puts "queues", "selectors" and, if any container is marked, "marked". */
+	/** Runs one round. Puts "queues" and "selectors" into the record of the round. */
 	public void editSchedule(ObjectNode round)
 	{
 		notes = JSON.createArrayNode();
@@ -112,7 +112,10 @@ public final class DrivenPolicy extends ProportionalCapacityPreemptionPolicy
 		round.set("selectors", notes);
 	}
 
-	/** Puts the containers that are remembered as marked, and since when. */
+	/**
+	 * Puts "marked": the containers that the policy has marked for preemption, and the time of each
+	 * mark. Puts nothing if no container is marked.
+	 */
 	public void putMarked(ObjectNode round)
 	{
 		Map<ContainerId, Long> marked = new TreeMap<>();

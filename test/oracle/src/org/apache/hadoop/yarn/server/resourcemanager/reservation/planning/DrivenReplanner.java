@@ -3,8 +3,8 @@ package org.apache.hadoop.yarn.server.resourcemanager.reservation.planning;
 import org.apache.hadoop.yarn.util.Clock;
 
 /**
- * The replanner itself, with a clock of its own.  It stands in Hadoop's
- * package, as the constructor is visible there only.
+ * Hadoop's replanner, with a clock of our own. The class is in Hadoop's package, because only that
+ * package sees the constructor.
  */
 public final class DrivenReplanner extends SimpleCapacityReplanner
 {

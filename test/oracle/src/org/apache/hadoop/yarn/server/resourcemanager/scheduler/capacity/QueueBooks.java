@@ -8,9 +8,8 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 
 /**
- * What queues count of applications and users, put right where Hadoop fails to
- * keep it.  The class stands in Hadoop's package, as what it calls is visible
- * there only.
+ * Corrections of the counts that queues keep of applications and users, where Hadoop keeps them
+ * wrong. The class is in Hadoop's package, because only that package sees the methods that it calls.
  */
 public final class QueueBooks
 {
@@ -19,21 +18,28 @@ public final class QueueBooks
 	}
 
 	/**
-	 * An application that max-parallel-apps holds is about to leave its queue,
-	 * which then takes it off the user's waiting ones, among which it never was.
+	 * Corrects the user's count before an application that max-parallel-apps holds leaves its queue.
+	 * The queue then subtracts the application from the user's waiting ones, to which it was never
+	 * added.
 	 */
 	public static void countAsWaiting(FiCaSchedulerApp attempt)
 	{
 		queue(attempt).getUsersManager().getUserAndAddIfAbsent(attempt.getUser()).submitApplication();
 	}
 
-	/** A held application was given a priority, which puts it among those that wait for activation. */
+	/**
+	 * Corrects the queue after a held application was given another priority. Hadoop then adds it
+	 * to the applications that wait for activation.
+	 */
 	public static void keepHeld(FiCaSchedulerApp attempt)
 	{
 		queue(attempt).getPendingAppsOrderingPolicy().removeSchedulableEntity(attempt);
 	}
 
-	/** A running application has moved, which leaves it counted in the parents from which it came. */
+	/**
+	 * Corrects the parents' counts after a running application has moved. Hadoop still counts it in
+	 * the parents that it has left.
+	 */
 	public static void countAsMoved(CSQueue from, CSQueue to)
 	{
 		for (CSQueue parent = from.getParent(); parent != null; parent = parent.getParent())
@@ -42,7 +48,7 @@ public final class QueueBooks
 			((AbstractParentQueue) parent).incrementRunnableApps();
 	}
 
-	/** A user who was refused, and has no application, is a user of the queue no more. */
+	/** Removes a user from the queue after a refusal, if the user has no application there. */
 	public static void forgetRefused(AbstractLeafQueue queue, String name)
 	{
 		UsersManager.User user = queue.getUser(name);
@@ -51,7 +57,7 @@ public final class QueueBooks
 			queue.getUsersManager().removeUser(name);
 	}
 
-	/** The user of an application that is held is a user of its queue. */
+	/** Makes the user of a held application a user of its queue. */
 	public static void rememberHeld(FiCaSchedulerApp attempt)
 	{
 		queue(attempt).getUsersManager().getUserAndAddIfAbsent(attempt.getUser());
@@ -62,7 +68,10 @@ public final class QueueBooks
 		return queue.getNumNonRunnableApps();
 	}
 
-	/** Time passes for queues that were created by themselves: the last submission is so much longer ago. */
+	/**
+	 * Lets time pass for a queue that was created automatically: moves its last submission back by
+	 * so many milliseconds.
+	 */
 	public static void age(CSQueue queue, long milliseconds)
 	{
 		AbstractCSQueue aged = (AbstractCSQueue) queue;
@@ -70,7 +79,7 @@ public final class QueueBooks
 		aged.setLastSubmittedTimestamp(aged.getLastSubmittedTimestamp() - milliseconds);
 	}
 
-	/** Do the outstanding requests of an application make its user an active one? */
+	/** Returns whether the outstanding requests of an application make its user an active user. */
 	@SuppressWarnings("unchecked")
 	public static boolean countsAsDemand(FiCaSchedulerApp attempt)
 	{

@@ -13,8 +13,8 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 
 /**
- * The monitor of nodes' queues, which sorts when it is told to.  It stands in
- * Hadoop's package, as what it calls is visible there only.
+ * Hadoop's monitor of the nodes' queues, which sorts only when it is told to. The class is in
+ * Hadoop's package, because only that package sees the methods that it calls.
  */
 public final class DrivenMonitor extends NodeQueueLoadMonitor
 {
@@ -29,7 +29,10 @@ public final class DrivenMonitor extends NodeQueueLoadMonitor
 		random = new Random(seed);
 	}
 
-	/** Hadoop sorts equals by the time of the heartbeat, which here is its number. */
+	/**
+	 * Handles a heartbeat. Hadoop sorts nodes with equal load by the time of their heartbeat; here
+	 * this time is the number of the heartbeat.
+	 */
 	public boolean update(RMNode node) throws ReflectiveOperationException
 	{
 		updateNode(node);
@@ -48,7 +51,10 @@ public final class DrivenMonitor extends NodeQueueLoadMonitor
 		computeTask.run();
 	}
 
-	/** The indexes at which selections of any node began since the last call. */
+	/**
+	 * Returns the index at which each selection of any node began, for the selections since the
+	 * last call.
+	 */
 	public List<Integer> takeStarts()
 	{
 		List<Integer> taken = new ArrayList<>(starts);
@@ -57,7 +63,10 @@ public final class DrivenMonitor extends NodeQueueLoadMonitor
 		return taken;
 	}
 
-	/** By host: length of the queue, allocated memory and cores. */
+	/**
+	 * Returns by host what the monitor believes of a node: the length of its queue, its allocated
+	 * memory and cores.
+	 */
 	public Map<String, long[]> beliefs()
 	{
 		Map<String, long[]> beliefs = new TreeMap<>();
@@ -71,7 +80,7 @@ public final class DrivenMonitor extends NodeQueueLoadMonitor
 		return beliefs;
 	}
 
-	/** A rack that all nodes have left stays, and is empty. */
+	/** Returns the hosts of each rack. A rack stays, and is empty, when all its nodes have left. */
 	public Map<String, List<String>> hostsByRack()
 	{
 		Map<String, List<String>> racks = new TreeMap<>();
@@ -85,7 +94,10 @@ public final class DrivenMonitor extends NodeQueueLoadMonitor
 		return racks;
 	}
 
-	/** As the inherited one, whose first index is of a generator without a seed. */
+	/**
+	 * Does the same as the inherited method. There, the first index comes from a generator without
+	 * a seed.
+	 */
 	@Override
 	public RMNode selectAnyNode(Set<String> blacklist, Resource request)
 	{
