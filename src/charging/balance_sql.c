@@ -32,19 +32,19 @@
 /*
  * Numbers of rate classes in running totals.
  *
- * yquota_internal.running_class gives every class a number that is never given to another class.  Each
- * backend remembers the classes that it has met.
+ * yquota_internal.running_class numbers the classes.  A number is never given to another class.
+ * Each backend caches the classes that it has met.
  *
- * A number never changes its meaning once it is committed, so cached numbers are never checked again.
- * After a rollback, a transaction's own numbers may be given to other classes: the next refresh forgets
- * them.
+ * A number never changes its meaning once it is committed, so cached numbers are never checked
+ * again.  After a rollback, other classes may get the numbers that the transaction had given.  The
+ * next refresh therefore drops these numbers from the cache.
  */
 
-/* Classes by number.  Numbers are consecutive, so they serve as indexes of an array. */
+/* Cached classes, indexed by number.  An array suffices, because numbers are consecutive. */
 static YqRateClass **known = NULL;
 static uint32 known_room = 0;
-static uint64 known_generation = 0; /* generation of rate classes */
-static Oid	known_from = InvalidOid;	/* OID of the table from which they were read */
+static uint64 known_generation = 0; /* generation of rate classes to which the pointers belong */
+static Oid	known_from = InvalidOid;	/* OID of the table from which the classes were read */
 static bool has_own_numbers = false;
 
 static void
@@ -55,7 +55,7 @@ forget_all(void)
 	has_own_numbers = false;
 }
 
-/* Bring cached numbers up to date; called at the start of every function that reads running totals. */
+/* Bring the cached classes up to date.  Every function that reads running totals calls this function first. */
 static void
 running_class_refresh(void)
 {
@@ -94,7 +94,7 @@ remember_row(const YqRow *row)
 	remember(class_id, yq_rate_class_require(shape, factor_names, &weight));
 }
 
-/* Read the class of a number and all later ones. */
+/* Read the class of a number, and the classes of all higher numbers. */
 static void
 load_from(uint32 class_id)
 {
@@ -107,8 +107,8 @@ load_from(uint32 class_id)
 }
 
 /*
- * Return the class with a number, as the active snapshot sees it; prices must have been refreshed.  Raises
- * ERRCODE_DATA_CORRUPTED when there is none.
+ * Return the class of a number, as the active snapshot sees it.  The caller has refreshed prices.
+ * Raises ERRCODE_DATA_CORRUPTED when the number has no class.
  */
 static YqRateClass *
 running_class(uint32 class_id)
@@ -131,15 +131,16 @@ running_class(uint32 class_id)
 /* -- balance sql --------------------------------------------------------------- */
 
 /*
- * A balance adds up hundreds or thousands of rate classes.  Both sums share one
- * state, which PostgreSQL computes once when both are asked for:
+ * Aggregates for balances.  A balance adds up hundreds or thousands of rate classes.  Both
+ * aggregates share one state, which PostgreSQL computes once if a query calls both:
  *
- *     accrued   sum of weight x cost of the class from reference_at to "at"
- *     rate      sum of weight x credits per second of the class at "at"
+ *    accrued   sum of weight x cost of the class from reference_at to "at"
+ *    rate      sum of weight x credits per second of the class at "at"
  *
- * A row has a class with its weight, or a packed list of classes, with their own hours where the row has
- * none.  These aggregates ignore accruals before reference_at and later starts: the reader subtracts
- * accrual bases, and adds rows of settled_ahead() for starts after "at".
+ * A row contains a class with its weight, or a packed list of classes and weights.  If
+ * reference_at of the row is NULL, each class of the list has its own.  The aggregates ignore
+ * accruals before reference_at, and also starts that are later than reference_at.  The reader
+ * subtracts the accrual bases, and adds rows of settled_ahead() for starts after "at".
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_add_rate_class);
@@ -176,7 +177,7 @@ running_sum(FunctionCallInfo fcinfo)
 	return MemoryContextAllocZero(context, sizeof(RunningSum));
 }
 
-/* Compute sum += unit x weight, either of which may be negative. */
+/* Compute sum += unit x weight.  Both may be negative. */
 static void
 add_weighted(YqWide *sum, const YqWide *unit, int128 weight)
 {
@@ -205,7 +206,7 @@ add_class(RunningSum *sum, YqRateClass *rate_class, int128 weight,
 	add_weighted(&sum->rate, rate, weight);
 }
 
-/* Add the rate classes of a row of counter_delta, each from its own hour. */
+/* Add the rate classes of a packed row of counter_delta.  Each class has its own reference_at. */
 static void
 add_changes(RunningSum *sum, const bytea *packed, TimestampTz at)
 {
@@ -223,8 +224,8 @@ add_changes(RunningSum *sum, const bytea *packed, TimestampTz at)
 }
 
 /*
- * add_rate_class(state, shape, factors, weight, weights, reference_at, at): a row with neither a weight nor
- * a list adds nothing.
+ * add_rate_class(state, shape, factors, weight, weights, reference_at, at) ignores a row that has
+ * neither a weight nor a list of weights.
  */
 Datum
 yq_sql_add_rate_class(PG_FUNCTION_ARGS)
@@ -272,7 +273,7 @@ yq_sql_add_rate_class(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sum);
 }
 
-/* Return accrued credits, NULL when no row was aggregated; a final function. */
+/* Final function: return the accrued credits, or NULL when no row was aggregated. */
 Datum
 yq_sql_accrued_sum(PG_FUNCTION_ARGS)
 {
@@ -281,7 +282,7 @@ yq_sql_accrued_sum(PG_FUNCTION_ARGS)
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&running_sum(fcinfo)->accrued));
 }
 
-/* Return credits per second, NULL when no row was aggregated; a final function. */
+/* Final function: return the credits per second, or NULL when no row was aggregated. */
 Datum
 yq_sql_rate_sum(PG_FUNCTION_ARGS)
 {
@@ -291,8 +292,8 @@ yq_sql_rate_sum(PG_FUNCTION_ARGS)
 }
 
 /*
- * prices_changed_from(version): infinity when nothing has changed since, minus
- * infinity when the version is not known.
+ * prices_changed_from(version) returns infinity when no price has changed since the version, and
+ * -infinity when the version is unknown.
  */
 Datum
 yq_sql_prices_changed_from(PG_FUNCTION_ARGS)
@@ -303,14 +304,14 @@ yq_sql_prices_changed_from(PG_FUNCTION_ARGS)
 
 /* -- containers that the sums take for running ----------------------------------- */
 
-/* Columns of settled_ahead(), and of yquota.container. */
+/* Columns of the result of settled_ahead(), which are also columns of yquota.container. */
 static const char *const ahead_columns[] = {"project", "allocation", "factors", "settled_at"};
 
 typedef struct AheadScan
 {
 	ReturnSetInfo *result;
 	TimestampTz now_at;
-	TimestampTz latest;			/* the latest settled_at that was found, or the mark */
+	TimestampTz latest;			/* the latest settled_at that was found, or the charged-through mark if it is later */
 } AheadScan;
 
 static void
@@ -330,13 +331,13 @@ return_ahead(const YqRow *row)
 }
 
 /*
- * settled_ahead(now_at, mark) reads the index, whatever the size of the table.  The planner would choose
- * badly, because it knows little of the table before the first ANALYZE.
+ * settled_ahead(now_at, mark) always reads the index, whatever the size of the table.  The planner
+ * would choose badly before the first ANALYZE, because it knows little about the table.
  *
- * The index has no container that was settled a day or more before its row was written.  When the clock has
- * gone back by that much, such a container may lie ahead as well.  Running containers, or the
- * charged-through mark (NULL for none), show that the clock has gone back.  The function then reads the
- * table itself.
+ * The index does not contain containers that were settled a day or more before their row was
+ * written.  Such a container may be settled ahead of the clock only if the clock has gone back by
+ * a day or more.  Running containers or the charged-through mark (NULL if there is none) show that
+ * the clock has gone back.  The function then reads the table itself.
  */
 Datum
 yq_sql_settled_ahead(PG_FUNCTION_ARGS)

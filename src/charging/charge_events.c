@@ -35,27 +35,27 @@
 /*
  * Events that are in the log but have not been charged yet.
  *
- * With yquota.charging = deferred the trigger only copies the rows of a statement to
- * yquota_internal.deferred_event.  It does so in the transaction that puts them into the log.  This must
- * succeed also when charging fails.  The trigger therefore reads no timeline, counter or row of the ledger,
- * nor the content of the rows.  The log itself cannot show which of its rows are not charged yet, because
- * it has neither keys nor indexes and may be sealed.
+ * If yquota.charging = deferred, the trigger only copies the rows of a statement to
+ * yquota_internal.deferred_event.  It does so in the transaction that inserts them into the log.
+ * The copying must succeed even if charging would fail.  The trigger therefore reads no timeline,
+ * no counter and no row of the ledger, and does not look into the events.  The log itself cannot
+ * show which of its rows are not charged yet.  It has neither keys nor indexes, and may be sealed.
  *
- * Each statement takes a number from a sequence, so that its rows can be charged later in the order in
- * which they came.
+ * Each statement gets a number from a sequence.  Its events can then be charged later in the order
+ * of the statements.
  *
- * The transaction that charges a row of deferred_event also deletes it.  Such a transaction holds a lock on
- * the table that it shares with no other one (ShareUpdateExclusiveLock).  Statements that add rows do not
- * wait for that lock; see yquota.charge_deferred().
+ * The transaction that charges a row of deferred_event also deletes it.  For this it holds a
+ * ShareUpdateExclusiveLock on the table, which only one transaction can hold.  Statements that add
+ * rows do not wait for this lock; see yquota.charge_deferred().
  */
 
-/* Columns of deferred_event: those of the event, the statement's number, and the sender. */
+/* Columns of deferred_event: those of the event, the number of the statement, and the sender. */
 #define DEFERRED_COLUMNS (YQ_EVENT_COLUMNS + 2)
 
-/* The number of rows written at a time. */
+/* The number of rows that are written together. */
 #define DEFERRED_BATCH 1000
 
-/* Keep the rows of a statement that was not charged. */
+/* Copy the rows of a statement to deferred_event. */
 static void
 deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 {
@@ -86,7 +86,7 @@ deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 	yq_bulk_insert_close(writer);
 }
 
-/* Tell whether an event of a container has been kept, and committed. */
+/* Tell whether deferred_event has a committed event of a container. */
 static bool
 deferred_has(const text *container_id)
 {
@@ -100,16 +100,16 @@ deferred_has(const text *container_id)
 /* -- charge events ------------------------------------------------------------- */
 
 /*
- * The trigger runs AFTER INSERT, once per statement, over its transition table.  It sorts the rows by
- * container id, instant and kind, and settles one container after another; see settler.h.  A large sort
- * spills to disk.  Rows that are in this order already are not sorted.  A bad event is raised, or set aside
- * with its reason, as yquota.on_bad_event says.
+ * The trigger runs AFTER INSERT, once per statement, on the transition table.  It sorts the rows
+ * by container id, instant and kind, and settles one container after another; see settler.h.  A
+ * large sort spills to disk.  Rows that arrive in this order are not sorted.  The trigger raises a
+ * bad event as an error or sets it aside with the reason, as yquota.on_bad_event says.
  *
- * With yquota.charging = deferred the rows are kept instead.  They are charged later in the same way, the
- * rows of many statements at once.
+ * If yquota.charging = deferred, the trigger copies the rows to deferred_event instead.  They are
+ * charged later in the same way, many statements at once.
  *
- * The trigger runs as the inserting role.  It writes tables on which that role has no privileges, so it
- * refuses to serve any table except its own.
+ * The trigger runs as the inserting role.  It writes to tables on which this role has no
+ * privileges.  It therefore refuses to run for any table other than container_event.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_charge_inserted_events);
@@ -123,15 +123,14 @@ enum
 	MARK_COLUMNS
 };
 
-/* The rows of a statement, or of several, in the order in which they are settled. */
+/* The rows of one or several statements, in the order in which they are settled. */
 typedef struct EventSource
 {
-	AttrNumber	arrival;		/* column with the statement's number, or 0 */
+	AttrNumber	arrival;		/* attribute number of the statement's number, or 0 */
 	Tuplestorestate *store;
-	Tuplesortstate *sort;		/* NULL when the store is in order */
-	TupleTableSlot *slots[2];	/* used in turn, to read one row ahead */
-	MemoryContext contexts[2];	/* values read from their rows, such as detoasted ones; reset with the next
-								 * row */
+	Tuplesortstate *sort;		/* NULL when the rows in the store are in order */
+	TupleTableSlot *slots[2];	/* used alternately, to read one row ahead */
+	MemoryContext contexts[2];	/* values read from the slots' rows; reset before the next row */
 	int			next_slot;
 } EventSource;
 
@@ -142,9 +141,9 @@ typedef struct EventCharger
 	EventSource source;
 	YqChargeEventsResult result;
 	MemoryContext result_context;
-	text	   *sender;			/* sender of the statement's events, once one is set aside */
+	text	   *sender;			/* sender of the statement's events; set when the first one is set aside */
 	bool		has_mark;
-	TimestampTz mark_at;		/* latest instant of a QUOTA_COMPUTE */
+	TimestampTz mark_at;		/* latest instant of a QUOTA_COMPUTE event */
 	text	   *mark_source;
 } EventCharger;
 
@@ -171,7 +170,7 @@ check_protocol(FunctionCallInfo fcinfo)
 
 /* -- order --------------------------------------------------------------- */
 
-/* Tell whether "a" comes before "b" or is equal to it, in the order of settling. */
+/* Tell whether "a" sorts before "b" or is equal to it, in the order of settling. */
 static bool
 is_before(const YqEvent *a, const YqEvent *b)
 {
@@ -189,7 +188,7 @@ is_before(const YqEvent *a, const YqEvent *b)
 	return a->kind <= b->kind;
 }
 
-/* Read the row in a slot with a function of event.h. */
+/* Read the row in a slot with a read function of event.h. */
 static void
 read_row(EventCharger *charger, YqEvent *event, int slot,
 		 void (*read) (YqEvent *, TupleTableSlot *, const YqEventLayout *, const YqEventLabels *))
@@ -210,10 +209,7 @@ read_row(EventCharger *charger, YqEvent *event, int slot,
 	MemoryContextSwitchTo(old_context);
 }
 
-/*
- * Read through the transition table and tell whether its rows are in order already, as the rows of a sorted
- * file are.
- */
+/* Read the whole transition table and tell whether its rows are in order, such as the rows of a sorted file. */
 static bool
 is_in_order(EventCharger *charger)
 {
@@ -298,7 +294,7 @@ close_source(EventSource *source)
 		tuplesort_end(source->sort);
 }
 
-/* Read the next event into the slot that is next in turn; return false at the end. */
+/* Read the next event into the slot that was not used last.  Return false at the end. */
 static bool
 next_event(EventCharger *charger, YqEvent *event)
 {
@@ -320,7 +316,8 @@ next_event(EventCharger *charger, YqEvent *event)
 /* -- settling ------------------------------------------------------------ */
 
 /*
- * Raise the problem of an event.  An event may lack its START because the START is deferred: the hint says so.
+ * Raise the problem of an event as an error.  If the event lacks its START because the START is
+ * deferred, the hint says so.
  */
 static void
 raise_bad_event(const YqEvent *event, const YqProblem *problem)
@@ -387,10 +384,7 @@ note_mark(EventCharger *charger, const YqEvent *event)
 	MemoryContextSwitchTo(old_context);
 }
 
-/*
- * Append the charged-through mark.  Marks are never updated, so that no transaction waits for an earlier
- * mark.
- */
+/* Insert the charged-through mark.  Marks are never updated, so no transaction waits for another one's mark. */
 static void
 post_mark(EventCharger *charger)
 {
@@ -410,10 +404,10 @@ post_mark(EventCharger *charger)
 }
 
 /*
- * Return the latest instant that is known to have passed.  When the clock has been set back, the records of
- * a running container may lie ahead of the clock.  The container can then still change and end at its last
- * recorded instant or at the next one.  Otherwise the container could not end until the clock has caught
- * up.
+ * Return the latest instant that is known to have passed.  Normally this is the clock.  After the
+ * clock has been set back, the records of a running container may lie ahead of the clock.  The
+ * container can then change and end at its last recorded instant or at the next one.  Otherwise it
+ * could not end until the clock has caught up.
  */
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)
@@ -431,7 +425,10 @@ latest_instant(EventCharger *charger, const YqEvent *event)
 	return container.settled_at + 1;
 }
 
-/* Check an event by itself, in the context of its slot; true when it is to be settled. */
+/*
+ * Check an event without the records of its container, in the memory context of its slot.  Returns
+ * true when the event can be settled.
+ */
 static bool
 receive_event(EventCharger *charger, const YqEvent *event)
 {
@@ -440,7 +437,7 @@ receive_event(EventCharger *charger, const YqEvent *event)
 	YqProblem  *problem = yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 	bool		has_feed = event->source != NULL && VARSIZE_ANY_EXHDR(event->source) <= YQ_NAME_MAX_LENGTH;
 
-	/* a longer source, for which the event is refused, does not fit into the index of feeds */
+	/* if the source is too long for the index of feeds, count the event without it; such an event is refused */
 	yq_counters_feed(charger->ledger->counters, has_feed ? event->source : NULL,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);
@@ -458,8 +455,8 @@ receive_event(EventCharger *charger, const YqEvent *event)
 }
 
 /*
- * Return the next event worth settling; false at the end.  The event points into a slot that stays valid
- * until the call after the next.
+ * Return the next event that has to be settled; false at the end.  The event points into a slot.
+ * It stays valid until the function has been called twice more.
  */
 static bool
 next_good_event(EventCharger *charger, YqEvent *event)
@@ -496,9 +493,10 @@ is_known(EventCharger *charger, const text *container_id)
 }
 
 /*
- * Tell whether events of a container, in this order, have the same result in every order of arrival.  No
- * event may compete with another: there is at most one START, one FINISH, and one UPDATE at an instant.  A
- * START that did not come first must not be known already.
+ * Tell whether events of a container, in this order, have the same result in every order of
+ * arrival.  This holds if no event competes with another.  There is at most one START, at most one
+ * FINISH, and at most one UPDATE at each instant.  If there is a START and it was not the first to
+ * arrive, the container must not be known already.
  */
 static bool
 is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, int64 first_arrival)
@@ -520,8 +518,8 @@ is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, in
 }
 
 /*
- * Settle the events of a container, ordered by statement.  The order of arrival is kept where it could make
- * a difference: a statement is settled and written before the next one.
+ * Settle the events of a container, ordered by statement.  Where the order of arrival could make a
+ * difference, each statement is settled and written before the next one.
  */
 static void
 settle_in_order(EventCharger *charger, const YqEvent **events, int count)
@@ -557,8 +555,8 @@ settle_in_order(EventCharger *charger, const YqEvent **events, int count)
 }
 
 /*
- * Settle the events of a container: "event" and those that follow it.  On return "event" is the first event
- * of the next container, if there is one.
+ * Settle "event" and all following events of the same container.  On return "event" is the first
+ * event of the next container, if there is one.
  */
 static bool
 settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
@@ -590,7 +588,7 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 			room *= 2;
 			events = repalloc(events, sizeof(YqEvent *) * room);
 		}
-		/* switch only for the copy: values in the slots must outlive the group */
+		/* switch the context only for the copy; values in the slots must outlive the group */
 		MemoryContextSwitchTo(group_context);
 		events[count++] = yq_event_copy(&next);
 		MemoryContextSwitchTo(old_context);
@@ -604,9 +602,10 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 }
 
 /*
- * Tell whether the rows come from a dump, which brings the ledger along with the events.  The settings that
- * reveal a restore stay in force in the session after the restore.  Restored events have their own
- * recorded_at, while new events get it from the clock.
+ * Tell whether the rows come from a dump, which contains the ledger as well as the events.  The
+ * settings that reveal a restore stay in effect for the rest of the session.  New events are told
+ * apart by recorded_at, which they get from the clock.  Restored events have their old
+ * recorded_at.
  */
 static bool
 is_restored(TriggerData *trigger)
@@ -656,8 +655,8 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 }
 
 /*
- * Warn once per statement, so that a feed sees the warning however its rows come.  The sender may read its
- * rows in my_rejects.
+ * Warn once per statement about events that were set aside.  The sender sees the warning whatever
+ * command brings the rows, and may read the rows in my_rejects.
  */
 static void
 warn_of_rejects(const YqChargeEventsResult *charged)

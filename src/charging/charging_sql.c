@@ -47,7 +47,7 @@ enum
 	VOIDED_COLUMNS
 };
 
-/* Serve as the handler where no event can be bad. */
+/* Handler for bad events where no event can be bad. */
 static void
 no_bad_events(void *argument, const YqEvent *event, const YqProblem *problem)
 {
@@ -55,9 +55,9 @@ no_bad_events(void *argument, const YqEvent *event, const YqProblem *problem)
 }
 
 /*
- * settle_again(container_ids text[]) returns bigint.  It brings the records of these containers, in
- * ascending order of id, in line with the present timelines.  It returns the number of containers that had
- * to be corrected.
+ * settle_again(container_ids text[]) returns bigint.  It makes the records of these containers
+ * agree with the present timelines, in ascending order of id.  It returns the number of containers
+ * whose records had to be corrected.
  */
 Datum
 yq_sql_settle_again(PG_FUNCTION_ARGS)
@@ -99,8 +99,8 @@ return_voided(ReturnSetInfo *result, Datum container_id, const YqVoided *voided)
 }
 
 /*
- * void_containers(container_ids text[]) takes back all records of these containers, in ascending order of
- * id.  It returns a row for each container that had records.
+ * void_containers(container_ids text[]) reverses all records of these containers, in ascending
+ * order of id.  It returns a row for each container that had records.
  */
 Datum
 yq_sql_void_containers(PG_FUNCTION_ARGS)
@@ -131,8 +131,8 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 }
 
 /*
- * Take the rows of containers up to an id, or all (NULL), out of the table.  The last call also takes rows
- * that the index leaves out.
+ * Move the rows of containers up to last_id out of the table into the store.  If last_id is NULL,
+ * move all rows, including those that the index does not contain.
  */
 static void
 take_rows(text *last_id, Tuplestorestate *rows)
@@ -143,10 +143,10 @@ take_rows(text *last_id, Tuplestorestate *rows)
 	DestReceiver *receiver = CreateTuplestoreDestReceiver();
 	int			result;
 
-	/* the store keeps values that are out of line together with their rows */
+	/* copy values that are stored out of line into the store, together with their rows */
 	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, true, NULL, NULL);
 	options.dest = receiver;
-	/* a constant to the planner, which makes a single condition of both */
+	/* a constant for the planner, which then sees a single condition */
 	options.params->params[0] = (ParamExternData) {PointerGetDatum(last_id), last_id == NULL, PARAM_FLAG_CONST, TEXTOID};
 	result = SPI_execute_extended(command, &options);
 	if (result != SPI_OK_DELETE_RETURNING)
@@ -155,8 +155,9 @@ take_rows(text *last_id, Tuplestorestate *rows)
 }
 
 /*
- * charge_deferred_through(last_id text) returns (charged bigint, set_aside bigint).  It charges deferred
- * events of containers up to an id, or all (NULL).
+ * charge_deferred_through(last_id text) returns (charged bigint, set_aside bigint).  It charges
+ * the deferred events of all containers up to last_id.  If last_id is NULL, it charges all
+ * deferred events.
  */
 Datum
 yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
@@ -185,7 +186,7 @@ yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
 
 /* -- parts of charges, for reports ----------------------------------------- */
 
-/* Return the number of ascending instants that are not after an instant. */
+/* Return how many of the ascending instants are at or before an instant. */
 static int
 count_until(const TimestampTz *cuts, int count, TimestampTz at)
 {
@@ -205,8 +206,9 @@ count_until(const TimestampTz *cuts, int count, TimestampTz at)
 }
 
 /*
- * part_within(cuts, from, to) returns the number of the part, from one cut to the next, in which a segment
- * lies.  It is NULL when a cut lies within the segment.  An empty segment counts as its instant.
+ * part_within(cuts, from, to) returns the number of the part, between two cuts, that contains a
+ * segment.  It returns NULL when a cut lies within the segment.  An empty segment is treated as an
+ * instant.
  */
 Datum
 yq_sql_part_within(PG_FUNCTION_ARGS)
@@ -229,8 +231,8 @@ yq_sql_part_within(PG_FUNCTION_ARGS)
 }
 
 /*
- * accept_any_age() takes effect until the calling function ends, because the SET clauses of that function
- * have opened a new level of settings.
+ * accept_any_age() sets yquota.max_event_age until the calling function ends.  The SET clauses of
+ * that function have opened a new nesting level of settings, at whose end the old value returns.
  */
 Datum
 yq_sql_accept_any_age(PG_FUNCTION_ARGS)

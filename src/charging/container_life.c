@@ -43,7 +43,10 @@ yq_state_apply(YqState *state, const YqState *set)
 		state->is_running = set->is_running;
 }
 
-/* Tell by its id whether a container is the first of its application attempt: YARN numbers it 000001. */
+/*
+ * Tell by its id whether a container is the first one of its application attempt.  YARN gives this
+ * container the number 000001.
+ */
 static bool
 is_first_container(const text *container_id)
 {
@@ -81,9 +84,7 @@ yq_state_role_equal(const YqState *a, const YqState *b)
 		a->role.is_am == b->role.is_am && a->is_running == b->is_running;
 }
 
-/*
- * Tell whether two events have the same content.  The only column of the role that is compared is is_running.
- */
+/* Tell whether two events have the same content.  Of the columns of the role, only is_running is compared. */
 static bool
 state_equal(const YqState *a, const YqState *b)
 {
@@ -125,8 +126,8 @@ yq_container_life_last_state(const YqContainerLife *life)
 }
 
 /*
- * Return the start of the wait of a container that entered a state at an instant.  "before" is the result
- * for the previous state, because a wait continues through changes that do not end it.
+ * Return the start of the wait of a container that entered "state" at an instant.  "before" is the
+ * result for the previous state.  A wait continues if both states wait.
  */
 static TimestampTz
 waits_since(const YqContainerLife *life, const YqState *state, TimestampTz since, TimestampTz before)
@@ -158,7 +159,7 @@ yq_container_life_last_settled_at(const YqContainerLife *life)
 		yq_container_life_change(life, life->change_count - 1)->occurred_at;
 }
 
-/* Move the free room before the change with a number. */
+/* Move the gap before the change with a number. */
 static void
 move_gap(YqContainerLife *life, int number)
 {
@@ -192,7 +193,7 @@ yq_container_life_copy(const YqContainerLife *life)
 	return copy;
 }
 
-/* Put a change after those before the free room. */
+/* Store a change at the start of the gap. */
 static void
 put_change(YqContainerLife *life, const YqChange *change)
 {
@@ -243,7 +244,7 @@ changes_until(const YqContainerLife *life, TimestampTz at)
 	int			low = 0;
 	int			high = life->change_count;
 
-	/* usually all changes lie at or before it */
+	/* usually all changes are at or before the instant */
 	if (high > 0 && yq_container_life_change(life, high - 1)->occurred_at <= at)
 		return high;
 	while (low < high)
@@ -276,13 +277,13 @@ insert_change(YqContainerLife *life, const YqChange *change)
 	put_change(life, change);
 }
 
-/* Return the end of what is known after the first changes: the next change or the finish. */
+/* Return the end of the known time after the first "number" changes: the next change, or the finish. */
 static TimestampTz
 known_until(const YqContainerLife *life, int changes)
 {
 	if (changes < life->change_count)
 		return yq_container_life_change(life, changes)->occurred_at;
-	/* a label that changes at the finish counts for the padding */
+	/* a change of label at the instant of the finish counts for the padding */
 	return life->finished ? life->finished_at + 1 : DT_NOEND;
 }
 
@@ -313,7 +314,7 @@ yq_container_life_relabelled(const YqContainerLife *life)
 	}
 }
 
-/* Remove the changes after an instant. */
+/* Remove all changes after an instant. */
 static void
 remove_changes_after(YqContainerLife *life, TimestampTz at)
 {
@@ -429,10 +430,12 @@ last_allocation(YqContainerLife *life)
 }
 
 /*
- * Return the instant at which a START with a new allocation changes the container.  It is the time of
- * arrival, or later if a known event does not lie before that, so that no charge moves (docs/design.md 3).
- * A known event can lie later when the clock was set back, or when an UPDATE lies ahead of the clock.  A
- * START that arrived earlier and was set aside keeps its time of arrival.
+ * Return the instant at which a START with a new allocation changes the container.  This is the
+ * time of arrival, unless a known event lies at or after that time.  The instant is then later, so
+ * that no charge changes (docs/design.md 3).
+ *
+ * A known event can lie later when the clock was set back, or when an UPDATE lies ahead of the
+ * clock.  A START that was set aside and is settled later keeps its time of arrival.
  */
 static TimestampTz
 instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
@@ -445,8 +448,8 @@ instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
 }
 
 /*
- * Merge a START of a container that is known.  A recovering resource manager sends it with the first or the
- * present allocation, or with a new one (docs/design.md 3).
+ * Merge a START of a known container.  A recovering resource manager sends it with the first
+ * allocation, the present allocation or a new one (docs/design.md 3).
  */
 static YqMerge
 merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *project,
@@ -520,7 +523,10 @@ merge_update(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 	return YQ_MERGE_ACCEPTED;
 }
 
-/* Compare FINISHes at the same instant: the smallest exit status counts, and none sorts last. */
+/*
+ * Compare two FINISH events at the same instant.  The event with the smaller exit status counts.
+ * An event without exit status sorts last.
+ */
 static bool
 is_smaller_status(const YqEvent *event, const YqContainerLife *life)
 {
@@ -529,8 +535,8 @@ is_smaller_status(const YqEvent *event, const YqContainerLife *life)
 }
 
 /*
- * Merge a FINISH: the earliest one ends a container, from any source and in any order (docs/design.md 3).
- * Later UPDATEs are then no part of the life.
+ * Merge a FINISH. The earliest FINISH ends the container, whatever its source and the order of
+ * arrival (docs/design.md 3).  Later UPDATEs are then removed from the life.
  */
 static YqMerge
 merge_finish(YqContainerLife *life, const YqEvent *event)
@@ -566,17 +572,17 @@ yq_container_life_merge(YqContainerLife *life, const YqEvent *event, YqProblem *
 	return merge_finish(life, event);
 }
 
-/* The list of segments, and the instants that no segment crosses. */
+/* A list of segments, and the instants that no segment may cross. */
 typedef struct SegmentList
 {
-	const TimestampTz *period_ends; /* period ends that remain, ascending */
+	const TimestampTz *period_ends; /* ends of periods that are still to come, ascending */
 	int			period_count;
 	TimestampTz free_from;
 	YqSegment  *segments;
 	int			count;
 } SegmentList;
 
-/* Add a segment to the list, split where the free window begins within it. */
+/* Add a segment to the list.  If the free window begins within the segment, split the segment there. */
 static void
 add_segment(SegmentList *list, const YqSegment *segment)
 {
@@ -594,7 +600,10 @@ add_segment(SegmentList *list, const YqSegment *segment)
 	list->segments[list->count++] = part;
 }
 
-/* Split a segment at the ends of periods, and add the results to the list; the last one stays in *segment. */
+/*
+ * Split a segment at the ends of periods, and add all parts except the last to the list.  The last
+ * part remains in *segment.
+ */
 static void
 add_until_period_ends(SegmentList *list, YqSegment *segment)
 {

@@ -14,7 +14,7 @@
 #include "charging/event.h"
 #include "utils/hsearch.h"
 
-/* The allocation, queue, node and role of a container between two events. */
+/* The allocation, queue, node and role of a container from one event to the next. */
 typedef struct YqState
 {
 	YqResource *allocation;
@@ -25,68 +25,67 @@ typedef struct YqState
 	YqAnswer	is_running;		/* NO while the container waits at its node or is paused */
 } YqState;
 
-/* Tell whether a container in that state waits: GUARANTEED containers never do. */
+/* Tell whether a container in a state waits.  GUARANTEED containers never wait. */
 static inline bool
 yq_state_waits(const YqState *state, Oid opportunistic)
 {
 	return state->is_running == YQ_ANSWER_NO && state->execution_type == opportunistic;
 }
 
-/* Return the state in an event; columns that the event leaves out are NULL or InvalidOid. */
+/* Return the state that an event contains.  Columns without a value in the event are NULL or InvalidOid. */
 extern YqState yq_state_of_event(const YqEvent *event);
 extern bool yq_state_is_empty(const YqState *state);
 
-/* Fill in the columns that a START has left out. */
+/* Set the columns that a START has left out. */
 extern void yq_state_complete(YqState *state, const text *container_id, Oid guaranteed);
 
-/* Tell whether two states of a container have the same role in every column. */
+/* Tell whether all columns of the role are equal in two states of a container. */
 extern bool yq_state_role_equal(const YqState *a, const YqState *b);
 
-/* Change the columns that "set" does not leave out. */
+/* Change the columns for which "set" has a value. */
 extern void yq_state_apply(YqState *state, const YqState *set);
 
-/* An accepted UPDATE; columns that it left unchanged are NULL or InvalidOid. */
+/* An accepted UPDATE. Columns that it does not change are NULL or InvalidOid. */
 typedef struct YqChange
 {
 	TimestampTz occurred_at;
 	YqState		set;
-	bool		repeated_start; /* it came as a START with a new allocation */
-	int64		event_id;		/* number of its event; 0 when the event has no number */
+	bool		repeated_start; /* the event was a START with a new allocation */
+	int64		event_id;		/* number of the event; 0 if the event has no number */
 	bool		is_new;			/* not recorded yet */
-	bool		is_relabel;		/* no event: the label of the node changes */
+	bool		is_relabel;		/* not an event: the label of the node changed */
 } YqChange;
 
 typedef struct YqContainerLife
 {
 	text	   *container_id;
 	TimestampTz now;			/* the statement's clock */
-	Oid			opportunistic;	/* the execution type of containers that may wait */
+	Oid			opportunistic;	/* OID of the execution type OPPORTUNISTIC */
 	bool		started;
-	text	   *project;		/* resolved, as is username */
+	text	   *project;		/* found by yq_event_payer(); so is username */
 	text	   *application_id;
 	text	   *username;
-	bool		is_given;		/* yquota's scheduler gave the running container */
+	bool		is_given;		/* the START came from yquota's scheduler */
 	TimestampTz started_at;
 	YqState		initial;
 	int			change_count;
 	int			change_room;
-	int			change_gap;		/* the free room lies before the change with this number */
-	YqChange   *changes;		/* in time order; see yq_container_life_change() */
-	const YqResource *last_allocation;	/* allocation of the last change that has one; NULL until it is
-										 * asked for */
-	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until one is asked for */
+	int			change_gap;		/* the gap lies before the change with this number */
+	YqChange   *changes;		/* in time order around a gap; see yq_container_life_change() */
+	const YqResource *last_allocation;	/* allocation of the last change that has one; NULL until it is needed */
+	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until it is needed */
 	bool		finished;
 	TimestampTz finished_at;
 	bool		has_exit_status;
 	int32		exit_status;
-	bool		own_preemption; /* yquota sent a FINISH with the status of a preempted container;
-								 * set only if a rule needs it */
-	TimestampTz free_from;		/* instant from which the preempted container is free; DT_NOEND for never */
+	bool		own_preemption; /* yquota preempted it by a FINISH; set only if a rule needs it */
+	TimestampTz free_from;		/* start of the free window of the preempted container; DT_NOEND if it has none */
 } YqContainerLife;
 
 /*
- * Return the change with a number, in time order.  The free room lies where the last change was inserted.
- * Changes that come in time order therefore move each other change at most once.
+ * Return the change with a number, in time order.  The array has a gap of free elements where the
+ * last change was inserted.  If changes come in time order, each change is therefore moved at most
+ * once.
  */
 static inline YqChange *
 yq_container_life_change(const YqContainerLife *life, int number)
@@ -95,42 +94,48 @@ yq_container_life_change(const YqContainerLife *life, int number)
 						  number + life->change_room - life->change_count];
 }
 
-/* A segment of a life that one ledger row settles. */
+/* A part of a life for which the ledger has one row. */
 typedef struct YqSegment
 {
 	TimestampTz from;
 	TimestampTz to;
 	YqState		state;
 	YqEventKind settled_by;
-	bool		is_free;		/* lies in the free window of a preempted container */
+	bool		is_free;		/* is in the free window of a preempted container */
 	TimestampTz waits_since;	/* DT_NOEND when the container does not wait */
 } YqSegment;
 
 typedef enum YqMerge
 {
-	YQ_MERGE_ACCEPTED,			/* new, and now part of the life */
+	YQ_MERGE_ACCEPTED,			/* new, and now merged into the life */
 	YQ_MERGE_KNOWN,				/* nothing new */
 	YQ_MERGE_BAD				/* see *problem */
 } YqMerge;
 
 /*
- * Add an event, already checked by itself.  The life keeps pointers into the event.  An event after the end
- * counts as known and changes nothing.  A START of a container that has started is judged by its
- * allocation.  It may become an UPDATE at event->recorded_at.
+ * Merge an event that has passed the checks of its own content.  The life keeps pointers into the
+ * event.
+ *
+ * An event after the end counts as known and changes nothing.  For a START of a container that has
+ * started, the allocation decides.  If it is new, the START becomes an UPDATE at
+ * event->recorded_at or later.
  */
 extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *event,
 									   YqProblem **problem);
 
-/* Return a copy that can be added to; both lives share the values that they point to. */
+/* Return a copy of a life that can be changed.  Both lives share the values that they point to. */
 extern YqContainerLife yq_container_life_copy(const YqContainerLife *life);
 
 /*
- * Return the life with a change for each change of the label of a node while the container was there.  The result
- * is the life itself while labels have no factors.
+ * Return a copy of a life with an additional change wherever the label of the container's node
+ * changed.  If no label has a factor, return the life itself.
  */
 extern YqContainerLife yq_container_life_relabelled(const YqContainerLife *life);
 
-/* Add a recorded change, in any order.  Callers use the life only after yq_container_life_complete(). */
+/*
+ * Add a recorded change.  Changes may be added in any order.  Callers then call
+ * yq_container_life_complete() before they use the life.
+ */
 extern void yq_container_life_add_change(YqContainerLife *life, const YqChange *change);
 extern void yq_container_life_complete(YqContainerLife *life);
 
@@ -141,16 +146,18 @@ extern YqState yq_container_life_last_state(const YqContainerLife *life);
 extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life);
 
 /*
- * Return the start of the wait that continues after the last change; DT_NOEND when the container does not
- * wait.
+ * Return the start of the wait that continues after the last change.  Returns DT_NOEND when the
+ * container does not wait.
  */
 extern TimestampTz yq_container_life_waits_since(const YqContainerLife *life);
 
 /*
- * Return the settled segments in ascending order: up to each change that took time, and up to the finish.
- * No segment crosses the beginning of the free window or the end of a period.  "period_ends" are in
- * ascending order; the last one settles a running container as well.  Returns the number of segments;
- * *segments is palloc'd.
+ * Return the settled segments in ascending order: one up to each change that is later than the
+ * previous one, and one up to the finish.  *segments is palloc'd, and the result is the number of
+ * segments.
+ *
+ * No segment crosses the beginning of the free window or the end of a period.  "period_ends" are
+ * in ascending order.  A running container has a segment up to the last period end, too.
  */
 extern int	yq_container_life_segments(const YqContainerLife *life,
 									   const TimestampTz *period_ends, int period_count,

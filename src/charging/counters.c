@@ -22,10 +22,13 @@
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
-/* The number of entries with which tables begin: a statement about a single container needs few. */
+/*
+ * The initial number of entries of a table.  It is small, because a statement about a single
+ * container needs few.
+ */
 #define FEW_SUMS 4
 
-/* The step by which memory grows: sums are posted by the amount of allocated memory. */
+/* The step by which memory is allocated.  The allocated memory decides when sums are posted. */
 #define BLOCK_BYTES (256 * 1024)
 
 /* Columns of counter_delta, in table order. */
@@ -67,28 +70,25 @@ enum
 
 /* -- sums ---------------------------------------------------------------- */
 
-/*
- * The key of a sum, with copies of the names.  Fields that do not matter for a kind of sum are NULL or
- * zero.
- */
+/* The key of a sum, with copies of the names.  Fields that a kind of sum does not use are NULL or zero. */
 typedef struct SumKey
 {
 	const struct varlena *names[4];	/* NULL for null */
-	const YqRateClass *rate_class;	/* its address, until classes are forgotten */
+	const YqRateClass *rate_class;	/* address of the class; valid until classes are dropped */
 	int64		number;
 } SumKey;
 
-/* Places of the names in the keys of each kind. */
+/* Index in SumKey.names for each kind of sum. */
 enum
 {
 	PROJECT_NAME = 0,
-	CLASS_SHAPE = 0,			/* key of the values that class sums share */
+	CLASS_SHAPE = 0,			/* for the key that class sums share, see ClassSum.shape */
 	CLASS_FACTORS = 1,
-	USAGE_QUEUE = 0,			/* "number" is the execution type, as for nodes */
+	USAGE_QUEUE = 0,			/* "number" is the execution type, as it is for nodes */
 	USAGE_LABEL = 1,
 	USAGE_USERNAME = 2,
 	NODE_NAME = 3,
-	SHARE_APPLICATION = 3,		/* queue and username as for usage */
+	SHARE_APPLICATION = 3,		/* queue and username have the indexes of usage */
 	FEED_SOURCE = 0
 };
 
@@ -97,14 +97,14 @@ typedef struct ProjectSum
 	SumKey		key;
 	bool		is_charged;
 	YqWide		charged;
-	TimestampTz changed_from;	/* DT_NOEND when no instant was given */
+	TimestampTz changed_from;	/* DT_NOEND if no change was noted */
 	struct sum_table_hash *classes;
 } ProjectSum;
 
-typedef struct ClassSum			/* "number" is the hour */
+typedef struct ClassSum			/* "number" of the key is the hour */
 {
 	SumKey		key;
-	const SumKey *shape;		/* shape, with the factors */
+	const SumKey *shape;		/* key with the shape and the factors */
 	int128		weight;
 	YqWide		accrual_base;
 } ClassSum;
@@ -120,12 +120,12 @@ typedef struct FeedSum
 {
 	SumKey		key;
 	int64		events;
-	TimestampTz last_event_at;	/* DT_NOBEGIN when none has an instant */
+	TimestampTz last_event_at;	/* DT_NOBEGIN if no event has an instant */
 } FeedSum;
 
 typedef struct SumEntry
 {
-	const SumKey *key;			/* key of the sum, which begins with it */
+	const SumKey *key;			/* key of the sum; the key is the first field of the sum */
 	uint32		status;
 	uint32		hash;
 } SumEntry;
@@ -135,7 +135,7 @@ hash_sum_key(const SumKey *key)
 {
 	uint64		hash = (uint64) key->number ^ (uint64) (uintptr_t) key->rate_class;
 
-	/* multiplying by an odd number mixes upwards */
+	/* multiplication by an odd number mixes the low bits into the high bits */
 	for (int i = 0; i < (int) lengthof(key->names); i++)
 	{
 		if (key->names[i] != NULL)
@@ -171,13 +171,13 @@ sum_keys_equal(const SumKey *a, const SumKey *b)
 
 struct YqCounters
 {
-	MemoryContext context;		/* the sums; reset when they are posted */
+	MemoryContext context;		/* contains the sums; reset when they are posted */
 	int64		pricing_version;
 	TimestampTz recorded_at;
-	TimestampTz priced_through; /* DT_NOBEGIN when nothing was priced */
-	uint64		generation;		/* generation of rate classes, whose addresses are in keys */
-	sum_table_hash *projects;	/* NULL when empty, as the next fields */
-	sum_table_hash *shapes;		/* keys of rate classes with their factors; these have no sums */
+	TimestampTz priced_through; /* DT_NOBEGIN if no price was used */
+	uint64		generation;		/* generation of rate classes; keys contain addresses of rate classes */
+	sum_table_hash *projects;	/* NULL when empty; so are the next fields */
+	sum_table_hash *shapes;		/* keys with the shape and the factors of rate classes; without sums */
 	sum_table_hash *usages;
 	sum_table_hash *nodes;
 	sum_table_hash *feeds;
@@ -199,7 +199,7 @@ yq_counters_create(int64 pricing_version, TimestampTz recorded_at)
 	return counters;
 }
 
-/* Make the sum of a key, with copies of its names behind it. */
+/* Make the sum of a key.  Copies of the names follow the sum in memory. */
 static SumKey *
 make_sum(YqCounters *counters, const SumKey *key, Size size)
 {
@@ -222,8 +222,9 @@ make_sum(YqCounters *counters, const SumKey *key, Size size)
 }
 
 /*
- * Return the sum of a key, of "size" bytes; a new sum is zero except for the key.  A table remembers its
- * last sum, because events of a container, and of an application, follow one another.
+ * Return the sum of a key; "size" is its number of bytes.  If the sum is new, all bytes after the
+ * key are zero.  A table remembers its last sum, because events of one container or application
+ * often follow one another.
  */
 static void *
 enter_sum(YqCounters *counters, sum_table_hash **table, const SumKey *key, Size size, bool *found)
@@ -243,7 +244,7 @@ enter_sum(YqCounters *counters, sum_table_hash **table, const SumKey *key, Size 
 	return (*table)->private_data;
 }
 
-/* Post the sums when they take much memory, before a sum of a rate class is entered. */
+/* Post the sums if they use much memory.  Called before the sum of a rate class is added. */
 static void
 post_when_large(YqCounters *counters)
 {
@@ -342,12 +343,12 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 
 /* -- records wanted at times ------------------------------------------------ */
 
-/* A table that has a row while some feature needs an extra record from statements that bring events. */
+/* A table that has a row if a feature needs an additional record of what statements with events change. */
 typedef struct Wanted
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_known;		/* a change of the table resets it */
+	bool		is_known;		/* a change of the table sets it to false */
 	bool		has_row;
 } Wanted;
 
@@ -357,7 +358,7 @@ note_row(const YqRow *row)
 	*(bool *) row->argument = true;
 }
 
-/* Tell whether the table has a row in the newest state, not in the statement's snapshot. */
+/* Tell whether the table has a row in the newest committed state.  The statement's snapshot may be older. */
 static bool
 is_wanted(Wanted *wanted)
 {
@@ -380,7 +381,7 @@ void
 yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 				  const text *application_id, const YqResource *allocation, int sign)
 {
-	/* the first limit begins to count under a lock of the log, for which this statement would have waited */
+	/* the first limit takes effect under a lock of the log, for which this statement would have waited */
 	static Wanted sharing = {.table = YQ_OPPORTUNISTIC_COUNTING};
 	SumKey		key = {.names = {queue, NULL, username, application_id}};
 
@@ -419,17 +420,17 @@ typedef struct Posting
 	YqCounters *counters;
 	YqBulkInsert *writer;
 	Oid			guaranteed;		/* execution type */
-	FullTransactionId number;	/* number of the transaction; invalid when rows about usage do not record it */
-	bool		tells_prices;	/* a row has version and instant of the prices */
+	FullTransactionId number;	/* id of the transaction; invalid if rows about usage do not record it */
+	bool		tells_prices;	/* a row has the version and the instant of the prices used */
 
-	/* the row being made */
+	/* the row that is being built */
 	char		scope;
 	Datum		values[DELTA_COLUMNS];
 	bool		nulls[DELTA_COLUMNS];
 	YqEntryWriter entries;
-	YqWide		accrual_base;	/* sum of the entries */
-	TimestampTz reference_at;	/* latest of the entries; DT_NOBEGIN without entries */
-	int64		containers;		/* sum of the entries */
+	YqWide		accrual_base;	/* sum over the entries */
+	TimestampTz reference_at;	/* latest reference_at of the entries; DT_NOBEGIN without entries */
+	int64		containers;		/* sum over the entries */
 } Posting;
 
 #define PUT(column, datum) \
@@ -452,7 +453,8 @@ begin_delta(Posting *posting, char scope)
 }
 
 /*
- * Write the prices that the statement used into the first row of a posting, where they stand for all its rows.
+ * Store the prices that the statement used in the first row of a posting.  They apply to all rows
+ * of the posting.
  */
 static void
 end_delta(Posting *posting)
@@ -522,7 +524,7 @@ count_sums(const sum_table_hash *table)
 	return table == NULL ? 0 : table->members;
 }
 
-/* Return the first sum of a table, or NULL when it is empty. */
+/* Return the first sum of a table, or NULL if the table is empty. */
 static const void *
 first_sum(sum_table_hash *table)
 {
@@ -537,8 +539,8 @@ first_sum(sum_table_hash *table)
 }
 
 /*
- * Tell whether a single row can hold all sums: at most one of each kind, with the same values in shared
- * columns.
+ * Tell whether a single row can store all sums.  There must be at most one sum of each kind, and
+ * the shared columns must have equal values.
  */
 static bool
 fits_one_row(const YqCounters *counters)
@@ -588,7 +590,7 @@ usage_changed(const UsageSum *sum)
 
 /* -- many sums --------------------------------------------------------------- */
 
-/* The number of bytes of entries that fills a row: nothing is then stored out of line. */
+/* The largest number of bytes of entries in a row.  A row of this size is not stored out of line. */
 #define FULL_ROW 1500
 
 static void
@@ -643,7 +645,7 @@ post_usage(Posting *posting, const void *entered)
 {
 	const UsageSum *sum = entered;
 
-	/* a row of a queue records that containers came and went, even where they held the same */
+	/* also write the row of a queue whose sum is zero; it records that containers started and ended */
 	if (posting->scope == SCOPE_NODE && !usage_changed(sum))
 		return;
 	if (posting->entries.packed.len >= FULL_ROW)
@@ -720,10 +722,7 @@ post_share(Posting *posting, const void *entered)
 void
 yq_counters_post(YqCounters *counters)
 {
-	/*
-	 * the transaction takes its number before it looks, so that a transaction with a later number has seen
-	 * the table
-	 */
+	/* the transaction takes its id before it looks; any transaction with a later id has then seen the table */
 	static Wanted numbering = {.table = YQ_USAGE_NUMBERING};
 	FullTransactionId number = GetTopFullTransactionId();
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);

@@ -22,39 +22,40 @@
 
 typedef struct YqCounters YqCounters;
 
-/* Make empty sums in the current memory context. */
+/* Make an empty set of sums in the current memory context. */
 extern YqCounters *yq_counters_create(int64 pricing_version, TimestampTz recorded_at);
 
-/* Count credits that were posted to a project's ledger. */
+/* Count credits that were posted to the ledger of a project. */
 extern void yq_counters_charge(YqCounters *counters, const text *project,
 							   const YqWide *amount);
 
-/* Note that spending of a project has changed from an instant on, and not before it. */
+/* Note that the spending of a project has changed at or after an instant. */
 extern void yq_counters_changed_from(YqCounters *counters, const text *project, TimestampTz from);
 
 /*
- * Count a container that came (sign 1) or went (-1): "weight" times the shape of a rate class with these
- * factors.  Its accrual counts from the full hour before settled_at.
+ * Count a container that started (sign 1) or ended (sign -1).  It contributes "weight" units of
+ * the shape of a rate class with its factors.  Its accrual counts from the full hour before
+ * settled_at.
  */
 extern void yq_counters_accrue(YqCounters *counters, const text *project,
 							   const YqRateClass *rate_class, ArrayType *factors,
 							   TimestampTz settled_at, uint64 weight,
 							   const YqWide *accrual_base, int sign);
 
-/* Count the usage of a container that came or went. */
+/* Count the usage of a container that started or ended. */
 extern void yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 							const text *username, const text *node,
 							Oid execution_type, const YqResource *allocation, int sign);
 
 /*
- * Count an OPPORTUNISTIC container that came or went, whether it runs or waits.  The change is appended to
- * yquota_internal.opportunistic_change while limits of sharing need such containers counted
- * (opportunistic_counting).  Otherwise it is dropped.
+ * Count an OPPORTUNISTIC container that started or ended, whether it runs or waits.  If limits of
+ * sharing need such containers counted (see opportunistic_counting), the change is inserted into
+ * yquota_internal.opportunistic_change.  Otherwise it is ignored.
  */
 extern void yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 							  const text *application_id, const YqResource *allocation, int sign);
 
-/* Count an event that arrived.  An event without a valid occurred_at is only counted. */
+/* Count an event of a feed.  If the event has no valid occurred_at, only its number is counted. */
 extern void yq_counters_feed(YqCounters *counters, const text *source,
 							 bool has_occurred_at, TimestampTz occurred_at,
 							 TimestampTz recorded_at);

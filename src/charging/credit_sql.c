@@ -31,14 +31,16 @@
 /* -- credit sql ---------------------------------------------------------------- */
 
 /*
- * Decisions about the credit of a project wait for each other until the end of the transaction.  They read
- * the newest committed state at every isolation level, so only one of two transactions gets the last
- * credit.  The lock is an object lock of yquota.hold.  The object is a hash of the project's name, as
- * pg_locks shows it.  Charging does not use the lock.
+ * Take the lock of a project's credit until the end of the transaction.  Transactions that decide
+ * about the credit of the same project wait for each other.  They read the newest committed state
+ * at every isolation level, so only one of two transactions gets the last credit.
  *
- * A sub-project spends the credit of its ancestors as well, so they are locked before it, the root first.
- * The transaction with the lock of the root is the only one in the whole family, so no transactions wait in
- * a circle.
+ * The lock is an object lock on yquota.hold.  The object number, shown by pg_locks, is a hash of
+ * the project's name.  Charging does not take the lock.
+ *
+ * A sub-project spends the credit of its ancestors, too.  The ancestors are locked before it,
+ * beginning with the root.  Only the transaction that has the lock of the root can wait for other
+ * locks of the family, so there is no deadlock.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_credit);
@@ -71,7 +73,7 @@ lock_ancestors(Datum project)
 		lock_project(cstring_to_text(lfirst(cell)));
 }
 
-/* Return the only row that a statement finds, in the caller's memory; 0 when there is none. */
+/* Return the result of a statement that finds at most one row, in the caller's memory; 0 if it finds none. */
 static Datum
 read_row(YqSavedPlan *look_up, Datum *values, Snapshot snapshot)
 {
@@ -86,7 +88,7 @@ read_row(YqSavedPlan *look_up, Datum *values, Snapshot snapshot)
 	return row;
 }
 
-/* Return the row of project_credit of a project, which has the columns of credit_of(), in their order. */
+/* Return the row of project_credit for a project.  It has the columns of credit_of(), in the same order. */
 static Datum
 read_credit(Datum project, Snapshot snapshot)
 {
@@ -143,7 +145,7 @@ yq_sql_find_hold(PG_FUNCTION_ARGS)
 
 /* -- readers --------------------------------------------------------------- */
 
-/* The number of projects that are read one by one before all are read at once. */
+/* Number of projects that a query reads one by one.  It then reads all projects at once. */
 #define SINGLE_PROJECTS 2
 
 typedef struct ProjectCredit
@@ -152,11 +154,11 @@ typedef struct ProjectCredit
 	Datum		credit;
 } ProjectCredit;
 
-/* The progress of a query that calls credit_of(). */
+/* State of a query that calls credit_of(). */
 typedef struct CreditReader
 {
 	int			asked;
-	HTAB	   *credits;		/* credit of all projects; NULL until all are read */
+	HTAB	   *credits;		/* credit of all projects; NULL until all projects are read */
 } CreditReader;
 
 static HTAB *
@@ -185,8 +187,8 @@ read_all(MemoryContext context)
 }
 
 /*
- * credit_of(project): see sql/charging/280_reports.sql.  For a single project, running a saved plan takes
- * less time than planning the view.  For many projects, the counters are read once.
+ * credit_of(project): see sql/charging/280_reports.sql.  For a single project, a saved plan takes
+ * less time than planning the view.  For many projects, the counters are read only once.
  */
 Datum
 yq_sql_credit_of(PG_FUNCTION_ARGS)
@@ -214,12 +216,12 @@ yq_sql_credit_of(PG_FUNCTION_ARGS)
 /* -- verify sql ---------------------------------------------------------------- */
 
 /*
- * The C functions of verify(), called once per ledger row and once per remembered value (docs/design.md
- * 1.9).  The queries are in sql/charging/430_verify.sql.
+ * C functions of verify(), which are called once per ledger row and once per remembered value
+ * (docs/design.md 1.9).  The queries are in sql/charging/430_verify.sql.
  *
- * They share no code with charging, only the evaluator of costs, which pricing_sql.c gives to SQL as well.
- * SQL needs three calls to check a row of the ledger.  Because the ledger is long, a single call does it
- * here.
+ * These functions share no code with charging, except for the computation of costs, which SQL can
+ * call through pricing_sql.c.  Checking a row of the ledger would need three calls of these
+ * functions from SQL. Because the ledger is long, is_due() makes the check in a single call.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_is_due);
@@ -247,7 +249,7 @@ due_node(FunctionCallInfo fcinfo)
 	return PG_ARGISNULL(DUE_NODE) ? NULL : PG_GETARG_TEXT_PP(DUE_NODE);
 }
 
-/* Return the factors and outages that apply; NULL when there are none at all. */
+/* Return the names of factors and outages that apply, or NULL when there are none. */
 static ArrayType *
 factors_of_arguments(FunctionCallInfo fcinfo)
 {
@@ -266,11 +268,12 @@ factors_of_arguments(FunctionCallInfo fcinfo)
 }
 
 /*
- * is_due(project, application_id, username, queue, node, execution_type, allocation, from_at, to_at, amount,
- * dominant)
+ * is_due(project, application_id, username, queue, node, execution_type, allocation, from_at,
+ * to_at, amount, dominant)
  *
- * It tells whether the amount is the cost of the interval if the container did not wait in it and its
- * node kept its label.  The result is false when there is nothing to compare.
+ * It tells whether the amount is the cost of the interval for a container that does not wait and
+ * whose node keeps its label.  Otherwise, or when there is nothing to compare, the result is
+ * false.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)
@@ -305,8 +308,8 @@ yq_sql_is_due(PG_FUNCTION_ARGS)
 }
 
 /*
- * Take a step of the aggregate last_known.  The step is strict: it is called only for values that are not
- * NULL, and each of them replaces the last value.
+ * Transition function of the aggregate last_known.  It is strict, so it is called only for values
+ * that are not NULL. Each value replaces the previous one.
  */
 Datum
 yq_sql_last_known_step(PG_FUNCTION_ARGS)

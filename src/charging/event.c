@@ -17,7 +17,7 @@
 
 /* -- errors -------------------------------------------------------------------- */
 
-/* Errors that are values before they are raised. */
+/* Problems: errors that can be recorded instead of raised. */
 
 YqProblem *
 yq_problem(int sqlstate, char *message, const char *hint)
@@ -43,14 +43,14 @@ yq_problem_raise(const YqProblem *problem, const char *detail)
 /* -- event --------------------------------------------------------------------- */
 
 /*
- * The earliest instant of an event: 2000-01-01 00:00 UTC, the epoch of the server.  An unset date of a
- * program lies in the year 1, 1601 or 1970, when no container ran.
+ * The earliest instant of an event: 2000-01-01 00:00 UTC, the epoch of the server.  A program that
+ * does not set a date often sends the year 1, 1601 or 1970, when no container ran.
  */
 #define EARLIEST_INSTANT INT64CONST(0)
 
 /*
- * The largest number of bytes of a container id and of a queue.  An index entry has room for the longest
- * id, and for the longest queue with two names.
+ * The largest number of bytes of a container id and of a queue name.  An index entry has room for
+ * the longest id.  It also has room for the longest queue name together with two other names.
  */
 #define MAX_ID_LENGTH 2600
 #define MAX_QUEUE_LENGTH 2000
@@ -66,10 +66,10 @@ const YqEventLayout yq_event_logged = {1, 1 + YQ_EVENT_SECOND_RUN, 0};
 const YqEventLayout yq_event_rejected = {2, 2 + YQ_EVENT_SECOND_RUN + 4, 2 + YQ_EVENT_COLUMNS + 4};
 const YqEventLayout yq_event_deferred = {1, 1 + YQ_EVENT_SECOND_RUN + 1, 1 + YQ_EVENT_COLUMNS + 1};
 
-/* Labels that stay valid until the table that has them changes. */
+/* A cache of enum labels, valid until the table that stores them changes. */
 static YqEventLabels cached_labels;
 static bool labels_loaded = false;
-static bool labels_unchanged = false;	/* a change of the table resets it */
+static bool labels_unchanged = false;	/* a change of the table sets it to false */
 static bool labels_watched = false;
 
 void
@@ -108,7 +108,7 @@ kind_of_label(Oid label, const YqEventLabels *labels)
 	elog(ERROR, "unknown container event type %u", label);
 }
 
-/* Columns of a role and is_running, in the order in which all tables have them. */
+/* Columns of a role and is_running, in the order that they have in all tables. */
 enum
 {
 	ROLE_PRIORITY,
@@ -312,7 +312,7 @@ check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
 						  psprintf("occurred_at %s is in the future",
 								   timestamptz_to_str(event->occurred_at)),
 						  "Synchronize the clocks, or raise yquota.max_clock_skew.");
-	/* a START repeated with a new allocation is an UPDATE at that instant */
+	/* a START that repeats with a new allocation is an UPDATE at that instant */
 	if (TIMESTAMP_NOT_FINITE(event->recorded_at) || is_ahead(event->recorded_at, now))
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("recorded_at %s is in the future or not finite",

@@ -21,31 +21,31 @@
 /* -- errors -------------------------------------------------------------------- */
 
 /*
- * Errors that are values before they are raised.
+ * Problems: errors that can be recorded instead of raised.
  *
- * A bad event either fails its statement or is set aside with its reason.  The rest of the statement is
- * then charged (docs/design.md 1.7).  A YqProblem therefore describes the error, palloc'd in the current
- * context, which the caller raises or records.
+ * A bad event either raises an error or is set aside with its reason.  If it is set aside, the
+ * rest of the statement is charged (docs/design.md 1.7).  A YqProblem describes the error,
+ * palloc'd in the current context.  The caller raises or records it.
  */
 
 typedef struct YqProblem
 {
 	int			sqlstate;
-	char	   *message;		/* primary text, in the server's style */
+	char	   *message;		/* primary message, in the server's style */
 	char	   *hint;			/* NULL for none */
-	bool		may_wait;		/* true when the container's START resolves it */
+	bool		may_wait;		/* true when the arrival of the container's START resolves the problem */
 } YqProblem;
 
 extern YqProblem *yq_problem(int sqlstate, char *message, const char *hint);
 
-/* Raise a problem with the detail given. */
+/* Raise a problem as an error with the given detail. */
 pg_noreturn extern void yq_problem_raise(const YqProblem *problem, const char *detail);
 
 /* -- event --------------------------------------------------------------------- */
 
 /*
- * Columns that container_event, event_reject and deferred_event share.  The
- * tables have them in two runs, each in this order: see YqEventLayout.
+ * Columns that container_event, event_reject and deferred_event have in common.  Each table has
+ * two runs of consecutive columns, in this order; see YqEventLayout.
  */
 typedef enum YqEventColumn
 {
@@ -72,13 +72,13 @@ typedef enum YqEventColumn
 	YQ_EVENT_COLUMNS
 } YqEventColumn;
 
-/* The largest number of bytes of a project, user, application, node or feed that an event names. */
+/* The largest number of bytes of the name of a project, user, application, node or feed in an event. */
 #define YQ_NAME_MAX_LENGTH 255
 
 /* YARN's ContainerExitStatus.PREEMPTED. */
 #define YQ_EXIT_PREEMPTED (-102)
 
-/* Kinds, in the order in which events of the same instant happen. */
+/* Kinds of events, in the order of settling for events of the same instant. */
 typedef enum YqEventKind
 {
 	YQ_CONTAINER_START,
@@ -89,8 +89,8 @@ typedef enum YqEventKind
 } YqEventKind;
 
 /*
- * Attribute numbers at which the two runs of event columns begin in a table, and that of sent_by.  The
- * number of sent_by is 0 where the table has no such column.
+ * Attribute numbers of the first column in each of the two runs of event columns, and of sent_by.
+ * The number of sent_by is 0 if the table has no such column.
  */
 typedef struct YqEventLayout
 {
@@ -107,7 +107,7 @@ extern const YqEventLayout yq_event_logged; /* container_event */
 extern const YqEventLayout yq_event_rejected;	/* event_reject */
 extern const YqEventLayout yq_event_deferred;	/* deferred_event */
 
-/* A nullable boolean; zero is NULL. */
+/* A nullable boolean.  Zero stands for NULL. */
 typedef enum YqAnswer
 {
 	YQ_ANSWER_NULL,
@@ -115,7 +115,7 @@ typedef enum YqAnswer
 	YQ_ANSWER_YES
 } YqAnswer;
 
-/* The role of a container among the containers of its application, as the scheduler knows it. */
+/* The role of a container among the containers of its application, as the scheduler has recorded it. */
 typedef struct YqContainerRole
 {
 	bool		has_priority;
@@ -123,7 +123,7 @@ typedef struct YqContainerRole
 	YqAnswer	is_am;
 	int32		priority;
 	int64		allocation_request_id;
-	text	   *asked_label;	/* node label that was asked for, not the node's label */
+	text	   *asked_label;	/* node label that was requested; the node may have another label */
 } YqContainerRole;
 
 typedef struct YqEvent
@@ -138,23 +138,23 @@ typedef struct YqEvent
 	text	   *queue;
 	text	   *node;
 	YqResource *allocation;
-	Oid			execution_type; /* a value of yquota.execution_type */
+	Oid			execution_type; /* OID of a value of yquota.execution_type */
 	bool		has_exit_status;
 	int32		exit_status;
 	text	   *source;
 	TimestampTz recorded_at;
 	YqContainerRole role;
 	YqAnswer	is_running;
-	int64		event_id;		/* 0 when the log row is older than its numbers */
-	int64		arrival;		/* number of the statement that brought it, for a deferred event; else 0 */
-	text	   *sent_by;		/* role that sent a deferred or waiting event; NULL where it is not known */
+	int64		event_id;		/* 0 if the event was logged before events had numbers */
+	int64		arrival;		/* number of the statement for a deferred event; otherwise 0 */
+	text	   *sent_by;		/* role that sent a deferred or waiting event; NULL if it is not known */
 
-	/* set for an event that waited in event_reject */
+	/* valid if the event waited in event_reject */
 	bool		waited;
 	ItemPointerData reject_tid;
 } YqEvent;
 
-/* OIDs of enum labels, looked up once per statement. */
+/* OIDs of enum values, looked up once per statement. */
 typedef struct YqEventLabels
 {
 	Oid			kinds[YQ_EVENT_KINDS];
@@ -164,63 +164,66 @@ typedef struct YqEventLabels
 
 extern void yq_event_labels_load(YqEventLabels *labels);
 
-/* Return the label of a kind, such as CONTAINER_START. */
+/* Return the name of a kind, such as CONTAINER_START. */
 extern const char *yq_event_kind_name(YqEventKind kind);
 
-/* Read the row in a slot. */
+/* Read the event from the row in a slot. */
 extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
 						  const YqEventLabels *labels);
 
-/* Read only the columns that decide the place of an event: kind, container and instant. */
+/* Read only the columns by which events are sorted: kind, container and instant. */
 extern void yq_event_read_place(YqEvent *event, TupleTableSlot *slot,
 								const YqEventLayout *layout, const YqEventLabels *labels);
 
-/* Read or write the nullable columns of a row, by attribute number. */
+/* Read or write the nullable columns of a row, given their attribute numbers. */
 extern void yq_event_read_role(YqContainerRole *role, YqAnswer *is_running,
 							   TupleTableSlot *slot, AttrNumber first);
 extern void yq_event_write_role(const YqContainerRole *role, YqAnswer is_running,
 								Datum *values, bool *nulls, AttrNumber first);
 
-/* Return a copy in the current memory context, in a single piece. */
+/* Return a copy of an event in the current memory context, allocated as a single chunk. */
 extern YqEvent *yq_event_copy(const YqEvent *event);
 
-/* Fill the event's columns of a row to be written; values[0] is its first column. */
+/* Set the columns of an event in a row that will be written.  values[0] is the row's first column. */
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 						   const YqEventLayout *layout, const YqEventLabels *labels);
 
-/* Return the name of the role that sends the events of the running statement, palloc'd. */
+/* Return the palloc'd name of the role that sends the events of the current statement. */
 extern text *yq_event_sender(void);
 
-/* Tell whether yquota itself sent an event: its source is one that yquota's functions use. */
+/*
+ * Tell whether one of yquota's functions sent an event.  Such an event has a source that these
+ * functions use.
+ */
 extern bool yq_event_is_own(const YqEvent *event);
 
-/* Tell whether an event is the START of a container that yquota's scheduler gives. */
+/* Tell whether an event is the START of a container from yquota's scheduler. */
 extern bool yq_event_is_given(const YqEvent *event);
 
-/* Tell whether an event is a FINISH with YARN's exit status of a preempted container. */
+/* Tell whether an event is a FINISH with YARN's exit status for preempted containers. */
 extern bool yq_event_tells_preemption(const YqEvent *event);
 
-/* Tell whether an event lies further ahead of the clock than yquota.max_clock_skew. */
+/* Tell whether an event is more than yquota.max_clock_skew ahead of the clock. */
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);
 
 /*
- * Return the error of an event that is checked by itself, or NULL.  "now" is the statement's clock.
- * "latest" is an instant that is known to have passed, even if the clock is behind it.  Other functions
- * check resource types and projects.
+ * Check the content of an event, and return its problem or NULL. "now" is the statement's clock.
+ * "latest" is an instant that is known to have passed, even if it is later than the clock.  Other
+ * functions check resource types and projects.
  */
 extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest);
 
-/* Describe the row in words, for the detail of an error; palloc'd. */
+/* Describe the row in words for an error detail; the text is palloc'd. */
 extern char *yq_event_describe(const YqEvent *event);
 
-/* Tell whether two allocations are equal, or both NULL. */
+/* Tell whether two allocations are equal.  Two NULLs are equal. */
 extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 
 /*
- * Find the payer: the project and user of an event.  Without a project, username is read as project__user,
- * split at the first double underscore.  A name without a double underscore is both project and user
- * (semantics/charging 4.2).  Results are in the current context or belong to the event; NULL where nothing
- * is known.
+ * Find the payer of an event: its project and user.  If the event has no project, its username is
+ * read as project__user, split at the first double underscore.  If the username has no double
+ * underscore, it is both project and user (semantics/charging 4.2).  Results are palloc'd in the
+ * current context or belong to the event.  They are NULL if the event does not contain them.
  */
 extern void yq_event_payer(const YqEvent *event, text **project, text **username);
 

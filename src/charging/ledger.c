@@ -27,7 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-/* The number of rows collected before they are written. */
+/* The number of rows that are collected and then written together. */
 #define ROWS_PER_FLUSH 1000
 
 /* Columns of container, in table order. */
@@ -105,7 +105,7 @@ enum
 	CHANGE_COLUMNS
 };
 
-/* Columns of event_reject: its id, the reason and the sender, around those of the event. */
+/* Columns of event_reject: its id, the reason and the sender before and after those of the event. */
 enum
 {
 	REJECT_ID,
@@ -491,9 +491,7 @@ yq_ledger_note_skipped(YqLedger *ledger, const YqEvent *event)
 
 /* -- projects, nodes, factors -------------------------------------------- */
 
-/*
- * Create a project on behalf of a feed, which may have no rights on the table.
- */
+/* Create a project for a feed, whose role may have no privileges on the table. */
 static void
 create_project(const text *project)
 {

@@ -28,12 +28,12 @@
 #include "utils/array.h"
 
 /*
- * The limit of late settling.  A row of a container records whether the container was settled less than
- * this time before the clock, or ahead of the clock.
+ * The limit of late settling.  A row of a container records whether it was settled less than this
+ * time before the clock, or ahead of the clock.
  */
 #define YQ_SETTLED_LATELY USECS_PER_DAY
 
-/* A row of yquota.container.  Pointers are palloc'd or into a slot. */
+/* A row of yquota.container.  Pointers are palloc'd or point into a slot. */
 typedef struct YqContainer
 {
 	ItemPointerData tid;
@@ -43,10 +43,10 @@ typedef struct YqContainer
 	text	   *username;
 	text	   *label;
 	YqState		state;
-	bool		is_given;		/* yquota's scheduler gave it */
+	bool		is_given;		/* the START came from yquota's scheduler */
 	TimestampTz started_at;
 	TimestampTz settled_at;
-	int32		charges;		/* number of ledger rows so far */
+	int32		charges;		/* number of the container's ledger rows so far */
 	YqWait		wait;
 	ArrayType  *factors;		/* NULL for none */
 	YqWide		accrual_base;
@@ -68,11 +68,11 @@ typedef struct YqCharge
 	YqEventKind settled_by;
 	bool		has_exit_status;
 	int32		exit_status;
-	int64		padding;		/* microseconds; 0 on segments of real time */
-	text	   *dominant;		/* NULL when nothing was due */
+	int64		padding;		/* in microseconds; 0 for segments, which are real time */
+	text	   *dominant;		/* NULL when the amount is zero */
 	YqWide		amount;
-	bool		is_free;		/* lies in the free window of a preempted container */
-	YqWide		given_back;		/* the amount that a free row would have had */
+	bool		is_free;		/* is in the free window of a preempted container */
+	YqWide		given_back;		/* the amount that the row would have if it were not free */
 	YqWait		wait;
 } YqCharge;
 
@@ -80,12 +80,12 @@ typedef struct YqLedger
 {
 	MemoryContext context;
 	TimestampTz now;			/* the statement's clock */
-	TimestampTz booked_after;	/* time at which the last period was closed */
-	int64		pricing_version;	/* version of the timeline when opened */
+	TimestampTz booked_after;	/* time at which the last closed period was closed */
+	int64		pricing_version;	/* version of the timeline when the ledger was opened */
 	YqEventLabels labels;
 	YqCounters *counters;
 
-	/* the functions below open these on first use */
+	/* the functions below open these handles at their first use */
 	YqIndexScan *container_scan;
 	YqIndexScan *charge_scan;
 	YqIndexScan *change_scan;
@@ -93,8 +93,8 @@ typedef struct YqLedger
 	YqIndexScan *waiting_scan;
 	YqIndexScan *project_scan;
 	YqIndexScan *node_scan;
-	YqBulkInsert *container_writer;	/* writes a single row at a time */
-	YqBulkInsert *start_writer;	/* for pending starts, into the same table */
+	YqBulkInsert *container_writer;	/* writes each row at once */
+	YqBulkInsert *start_writer;	/* writes rows of pending STARTs into yquota.container */
 	YqBulkInsert *charge_writer;
 	YqBulkInsert *change_writer;
 	YqBulkInsert *end_writer;
@@ -106,10 +106,10 @@ typedef struct YqLedger
 extern YqLedger *yq_ledger_open(void);
 extern void yq_ledger_close(YqLedger *ledger);
 
-/* Write the collected rows of ledger, changes, ends and rejects, so that index scans see them. */
+/* Write the collected rows of the ledger, of changes, of ends and of rejects.  Index scans then see them. */
 extern void yq_ledger_flush(YqLedger *ledger);
 
-/* Return a handle, opened on first use. */
+/* Return a handle, which is opened at its first use. */
 extern YqIndexScan *yq_ledger_containers(YqLedger *ledger);
 extern YqIndexScan *yq_ledger_charges(YqLedger *ledger);
 extern YqIndexScan *yq_ledger_changes(YqLedger *ledger);
@@ -119,7 +119,7 @@ extern YqBulkInsert *yq_ledger_container_writer(YqLedger *ledger);
 extern YqBulkInsert *yq_ledger_start_writer(YqLedger *ledger);
 extern YqBulkInsert *yq_ledger_end_writer(YqLedger *ledger, int column_count);
 
-/* Convert rows between tables and memory; a row that is read points into the slot. */
+/* Convert rows between tables and memory.  A row that was read points into the slot. */
 extern void yq_container_read(const YqLedger *ledger, YqContainer *container,
 							  TupleTableSlot *slot);
 extern void yq_container_put(YqLedger *ledger, YqBulkInsert *writer,
@@ -134,35 +134,40 @@ extern void yq_reject_put(YqLedger *ledger, const YqEvent *event,
 						  const YqProblem *problem, bool waiting);
 
 /*
- * Record that an event of the log changed nothing, because it was known or came after the end.  The log
- * does not tell which of several events was accepted, so verify() needs the record.
+ * Record that an event of the log changed nothing, because it was known or later than the end.
+ * Without this record, verify() could not find out from the log which of several events was
+ * accepted.
  */
 extern void yq_ledger_note_without_effect(YqLedger *ledger, const YqEvent *event);
 
 /*
- * Record that an event still waits although its container is known, because another transaction holds its
- * row.  apply_waiting() looks at the container again.
+ * Record that an event still waits although its container is known.  This happens when another
+ * transaction holds the row of the event.  apply_waiting() settles it later.
  */
 extern void yq_ledger_note_skipped(YqLedger *ledger, const YqEvent *event);
 
-/* Tell whether a project exists; creates it when yquota.auto_create_project is on. */
+/* Tell whether a project exists.  If yquota.auto_create_project is on, a missing project is created. */
 extern bool yq_ledger_know_project(YqLedger *ledger, const text *project);
 
 /*
- * Return the partition of a node, in the current memory context; NULL for a node without one and for a node
- * that is not known.
+ * Return the partition of a node, in the current memory context.  Returns NULL if the node has no
+ * partition or is unknown.
  */
 extern text *yq_ledger_label_of(YqLedger *ledger, const text *node);
 
 /*
- * Return the factor names of a container in a state and a wait, or in no wait, from an instant on; NULL for
- * none.  The label of its node is the one in force then.
+ * Return the factor names of a container in a state and a wait, from an instant on.  Returns NULL
+ * if there are none.  "wait" may be empty.  The label of the node is the one in force at the
+ * instant.
  */
 extern ArrayType *yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 										 const text *application_id, const text *username,
 										 const YqState *state, YqWait wait, TimestampTz since);
 
-/* Return the charged wait of a container that began at an instant; DT_NOEND for none. */
+/*
+ * Return the wait, with its factor, of a container whose wait began at an instant.  DT_NOEND
+ * stands for no wait.
+ */
 extern YqWait yq_ledger_wait(TimestampTz waits_since);
 
 #endif							/* YQ_LEDGER_H */

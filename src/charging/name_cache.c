@@ -18,21 +18,21 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_signal_change);
 
-/* The number of names of a table that are remembered before all are forgotten. */
+/* The largest number of cached names of a table.  When it is reached, all names are dropped. */
 #define MAX_NAMES 100000
 
 typedef struct NameEntry
 {
 	YqBytes		key;
-	text	   *label;			/* label of a node; NULL when the node does not exist */
+	text	   *label;			/* label of a node; NULL if the node does not exist */
 } NameEntry;
 
-/* The names of one table. */
+/* The cached names of one table. */
 typedef struct NameCache
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_current;		/* a change of the table resets it */
+	bool		is_current;		/* a change of the table sets it to false */
 	MemoryContext context;
 	HTAB	   *names;
 } NameCache;
@@ -52,7 +52,7 @@ watch(NameCache *cache)
 	cache->is_watched = true;
 }
 
-/* Forget the names if the table has changed. */
+/* Empty the cache if the table has changed. */
 static void
 refresh(NameCache *cache)
 {
@@ -80,7 +80,7 @@ note(NameCache *cache, const text *name, const text *label)
 	if (!cache->is_current)
 		return;
 	old_context = MemoryContextSwitchTo(cache->context);
-	/* copy first, because an entry must not be left without its label */
+	/* copy the label first, so that an error leaves no entry without a label */
 	kept_label = yq_varlena_copy(label);
 	entry = yq_bytes_table_enter(cache->names, yq_bytes_of_varlena(name), cache->context, &found);
 	entry->label = kept_label;
@@ -135,8 +135,8 @@ yq_name_cache_note_nothing_waits(void)
 }
 
 /*
- * Make all sessions drop their cached names of a table; a trigger of the tables above, for each row that
- * matters.
+ * Make all sessions drop their cached names of a table.  This is a row trigger of the cached
+ * tables, for rows that change a cached name.
  */
 Datum
 yq_sql_signal_change(PG_FUNCTION_ARGS)

@@ -19,18 +19,18 @@
 
 #include "postgres.h"
 
-/* Tell whether a project is known to exist. */
+/* Tell whether the cache knows that a project exists. */
 extern bool yq_name_cache_has_project(const text *project);
 extern void yq_name_cache_note_project(const text *project);
 
 /*
- * Tell whether the label of a node is known.  *label is then a copy in the current memory context, or NULL
- * when the node does not exist.
+ * Tell whether the cache knows the label of a node.  If it does, *label is a copy in the current
+ * memory context, or NULL when the node does not exist.
  */
 extern bool yq_name_cache_has_node(const text *node, text **label);
 extern void yq_name_cache_note_node(const text *node, const text *label);
 
-/* Tell whether no event is known to wait for its START. */
+/* Tell whether the cache knows that no event waits for its START. */
 extern bool yq_name_cache_nothing_waits(void);
 extern void yq_name_cache_note_nothing_waits(void);
 

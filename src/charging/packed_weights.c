@@ -18,12 +18,12 @@ PG_FUNCTION_INFO_V1(yq_sql_add_weight);
 PG_FUNCTION_INFO_V1(yq_sql_pack_weights);
 PG_FUNCTION_INFO_V1(yq_sql_merge_weights);
 
-/* The largest number of bytes: 32 bits of a difference, 128 bits of a weight. */
+/* The largest number of bytes of an entry: 32 bits of a difference and 128 bits of a weight. */
 #define MAX_DIFFERENCE_BYTES 5
 #define MAX_WEIGHT_BYTES 19
 #define MAX_ENTRY_BYTES (MAX_DIFFERENCE_BYTES + MAX_WEIGHT_BYTES)
 
-/* The largest last byte of a weight of that length, which holds two of its 128 bits. */
+/* The largest last byte of a weight of the maximum length.  Such a byte contains only two of the 128 bits. */
 #define MAX_LAST_BYTE 3
 
 /* -- reading ------------------------------------------------------------- */
@@ -44,7 +44,10 @@ report_corruption(void)
 			 errmsg("packed weights of rate classes are corrupted")));
 }
 
-/* Read a number.  Nearly all have one or two bytes, and none is longer than needed. */
+/*
+ * Read a number.  Nearly all numbers have one or two bytes.  A number that is longer than
+ * necessary is an error.
+ */
 static inline uint128
 read_number(YqWeightReader *reader, int max_bytes)
 {
@@ -98,7 +101,7 @@ yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight)
 	return true;
 }
 
-/* Add a weight.  The smallest 128-bit number is never a weight, because it has no positive counterpart. */
+/* Add a weight.  The smallest 128-bit integer is never a weight, because its negation does not fit. */
 static inline void
 add_weight(int128 *sum, int128 weight)
 {
@@ -113,7 +116,7 @@ add_weight(int128 *sum, int128 weight)
 typedef struct Writer
 {
 	uint8	   *next;
-	uint32		class_id;		/* number that was last written */
+	uint32		class_id;		/* class number that was written last */
 } Writer;
 
 static void
@@ -205,7 +208,7 @@ yq_sql_add_weight(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(list);
 }
 
-/* Return the packed list, with each class once; a final function. */
+/* Final function: return the packed list, in which each class occurs once. */
 Datum
 yq_sql_pack_weights(PG_FUNCTION_ARGS)
 {
@@ -230,7 +233,7 @@ yq_sql_pack_weights(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(end_packed(&writer, packed));
 }
 
-/* merge_weights(a bytea, b bytea): the sum of two lists. */
+/* merge_weights(a bytea, b bytea): add the weights of two lists. */
 Datum
 yq_sql_merge_weights(PG_FUNCTION_ARGS)
 {
@@ -248,7 +251,7 @@ yq_sql_merge_weights(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 2; i++)
 		more[i] = yq_weights_next(&readers[i], &class_ids[i], &weights[i]);
 
-	/* an entry has at least two bytes */
+	/* each entry has at least two bytes */
 	packed = begin_packed(&writer,
 						  (VARSIZE_ANY_EXHDR(a) + VARSIZE_ANY_EXHDR(b)) / 2 * MAX_ENTRY_BYTES);
 	while (more[0] || more[1])

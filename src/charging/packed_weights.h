@@ -18,12 +18,15 @@ typedef struct YqWeightReader
 {
 	const uint8 *next;
 	const uint8 *end;
-	uint32		class_id;		/* number that was last read */
+	uint32		class_id;		/* class number that was read last */
 } YqWeightReader;
 
 extern void yq_weights_begin(YqWeightReader *reader, const bytea *packed);
 
-/* Read the next class number and weight; false at the end.  Other bytes raise ERRCODE_DATA_CORRUPTED. */
+/*
+ * Read the next class number and its weight; false at the end.  Malformed bytes raise
+ * ERRCODE_DATA_CORRUPTED.
+ */
 extern bool yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight);
 
 #endif							/* YQ_PACKED_WEIGHTS_H */

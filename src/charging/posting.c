@@ -17,10 +17,10 @@
 /* -- admit --------------------------------------------------------------------- */
 
 /*
- * Checks whether the records of charging admit a container or an allocation.
+ * Check whether charging accepts a container or an allocation.
  *
- * The checks ask the configuration: projects, resource types, prices and the
- * archive horizon.  event.c checks an event by itself.
+ * These functions check against the configuration: projects, resource types, prices and the
+ * archive horizon.  event.c checks the content of an event.
  */
 
 YqProblem *
@@ -67,7 +67,7 @@ yq_admit_check_age(const YqEvent *event)
 					  "Look for the container in the archive. An event before the horizon is accepted only if its container is still in the books.");
 }
 
-/* Refuse a START that arrives so late that its instant may be a mistake. */
+/* Refuse a START that arrives so late that its instant may be wrong. */
 static YqProblem *
 check_start_age(const YqEvent *event)
 {
@@ -127,7 +127,7 @@ yq_admit_start(YqLedger *ledger, const YqEvent *event, YqContainer *container)
 
 /* -- posting ------------------------------------------------------------------- */
 
-/* The decisions are in settle.c and settler.c; these functions carry out a part of them. */
+/* Carry out the decisions that settle.c and settler.c make. */
 
 bool
 yq_posting_price(YqLedger *ledger, YqCharge *charge)
@@ -264,7 +264,7 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 
 typedef struct Claim
 {
-	YqIndexScan *scan;			/* NULL when no other transaction can have the container */
+	YqIndexScan *scan;			/* NULL when no other transaction can have claimed the container */
 	const text *container_id;
 	bool		is_taken;
 } Claim;

@@ -30,14 +30,14 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_settle_reservations);
 
-/* Columns of a posted row. */
+/* Columns of a row that was posted. */
 typedef enum PostedColumn
 {
 	POSTED_PROJECT = 1,
 	POSTED_AMOUNT,
 	POSTED_FROM,
 	POSTED_TO,
-	POSTED_CHANGES				/* true where spending changes; elsewhere an accrual becomes a charge */
+	POSTED_CHANGES				/* true if the row changes spending; otherwise it turns an accrual into a charge */
 } PostedColumn;
 
 static Datum
@@ -61,7 +61,7 @@ count_posted(YqCounters *counters, uint64 row)
 		yq_counters_changed_from(counters, project, DatumGetTimestampTz(posted(row, POSTED_FROM)));
 }
 
-/* Take rows back and post others; returns the number of rows. */
+/* Reverse some rows and post others.  Returns the number of rows. */
 static uint64
 post(YqCounters *counters, Datum *values)
 {
@@ -85,7 +85,7 @@ post(YqCounters *counters, Datum *values)
 	return count;
 }
 
-/* Note the instant from which the cost of reservations has not been posted. */
+/* Record the instant from which the cost of reservations has not been posted yet. */
 static void
 note_rest(Datum *values)
 {
@@ -107,7 +107,7 @@ Datum
 yq_sql_settle_reservations(PG_FUNCTION_ARGS)
 {
 	TimestampTz now = yq_clock_statement();
-	/* lock before reading: a transaction that closes a period conflicts with this lock */
+	/* take the lock before reading; a transaction that closes a period waits for it, or is waited for */
 	Relation	ledger = yq_table_open(YQ_RESERVATION_CHARGE, RowExclusiveLock);
 	YqCounters *counters = yq_counters_create(yq_rate_class_refresh(), now);
 	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), TimestampTzGetDatum(now),

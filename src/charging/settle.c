@@ -25,23 +25,23 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* The changes of a container's records. */
+/* A plan: the new records of a container. */
 typedef struct RecordsPlan
 {
 	int			charge_count;
-	YqCharge   *charges;		/* charges that the ledger should have in effect */
-	bool	   *is_posted;		/* per charge: whether the ledger has it already */
-	bool	   *stays;			/* per loaded row: whether it stays in effect */
+	YqCharge   *charges;		/* charges that should be in effect in the ledger */
+	bool	   *is_posted;		/* for each planned charge: true if the ledger has it already */
+	bool	   *stays;			/* for each loaded row: true if it stays in effect */
 	bool		runs;
-	YqContainer container;		/* valid when the container runs */
+	YqContainer container;		/* valid if the container runs */
 	bool		container_changes;
 } RecordsPlan;
 
-/* The state that one attempt to settle passes to the next attempt. */
+/* State that is passed from one attempt to settle to the next. */
 typedef struct Attempt
 {
-	bool		claimed;		/* this transaction has claimed the container, which does not run */
-	bool		has_taken;		/* the waiting events are those that this transaction has taken back */
+	bool		claimed;		/* this transaction has claimed the container, which is not running */
+	bool		has_taken;		/* the waiting events are only those whose rows this transaction has deleted */
 	int			waiting_count;
 	YqEvent   **waiting;
 } Attempt;
@@ -52,7 +52,7 @@ typedef struct BadEvent
 	YqProblem  *problem;
 } BadEvent;
 
-/* Events of an attempt that do not become part of the life. */
+/* Events of an attempt that are not merged into the life. */
 typedef struct LeftOut
 {
 	BadEvent   *bad_events;
@@ -71,20 +71,20 @@ compare_in_merge(const void *a, const void *b)
 	bool		left_starts = (left->kind == YQ_CONTAINER_START);
 	bool		right_starts = (right->kind == YQ_CONTAINER_START);
 
-	/* Only a started container can be updated or finished. */
+	/* Only a container that has started can be updated or finished. */
 	if (left_starts != right_starts)
 		return left_starts ? -1 : 1;
 	if (left->occurred_at != right->occurred_at)
 		return left->occurred_at < right->occurred_at ? -1 : 1;
 	if (left->kind != right->kind)
 		return (int) left->kind - (int) right->kind;
-	/* a repeated START becomes a change at that instant */
+	/* a repeated START becomes a change at its recorded instant */
 	if (left_starts && left->recorded_at != right->recorded_at)
 		return left->recorded_at < right->recorded_at ? -1 : 1;
 	return 0;
 }
 
-/* Return the problem of an event by the configuration, or NULL. */
+/* Check an event against the configuration, and return the problem or NULL. */
 static YqProblem *
 check_in_context(YqLedger *ledger, const YqContainerLife *life, const YqEvent *event)
 {
@@ -106,7 +106,7 @@ add_bad_event(LeftOut *left_out, const YqEvent *event, YqProblem *problem)
 	left_out->bad_events[left_out->bad_count++].problem = problem;
 }
 
-/* Merge an event, or add it to the events that are left out. */
+/* Merge an event into the life.  If that fails, add it to the omitted events. */
 static YqMerge
 merge_event(YqLedger *ledger, YqContainerLife *life, const YqEvent *event, LeftOut *left_out)
 {
@@ -133,7 +133,7 @@ nothing_left_out(int room)
 	return left_out;
 }
 
-/* Merge events in order; false when all of them are bad. */
+/* Merge events in order.  Returns false when all of them are bad. */
 static bool
 merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *events, int count,
 			 LeftOut *left_out)
@@ -150,7 +150,7 @@ merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *even
 
 /* -- planning ------------------------------------------------------------ */
 
-/* Fill in the names and the START of a container, which its rows have. */
+/* Set the names and the START of a container, as its rows need them. */
 static void
 name_container(YqContainer *container, const YqContainerLife *life)
 {
@@ -162,7 +162,7 @@ name_container(YqContainer *container, const YqContainerLife *life)
 	container->started_at = life->started_at;
 }
 
-/* Plan the charges that the ledger should have in effect; false when an amount does not fit. */
+/* Plan the charges that should be in effect in the ledger.  Returns false when an amount is out of range. */
 static bool
 plan_charges(YqLedger *ledger, const YqContainerLife *life, RecordsPlan *plan)
 {
@@ -214,7 +214,7 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		yq_varlena_equal(a->username, b->username);
 }
 
-/* Compare in the order of time; padding comes last. */
+/* Compare two charges by time.  Padding sorts last. */
 static int
 compare_in_time(const YqCharge *a, const YqCharge *b)
 {
@@ -225,10 +225,7 @@ compare_in_time(const YqCharge *a, const YqCharge *b)
 	return a->padding == b->padding ? 0 : a->padding < b->padding ? -1 : 1;
 }
 
-/*
- * Compare pointers to rows in the order of time; for rows of the same time the row loaded first comes
- * first.
- */
+/* Compare pointers to rows by time.  Rows of the same time keep the order in which they were loaded. */
 static int
 compare_present(const void *a, const void *b)
 {
@@ -239,7 +236,7 @@ compare_present(const void *a, const void *b)
 	return order != 0 ? order : left < right ? -1 : left > right;
 }
 
-/* Pair present charges with planned ones, which are in the order of time; true when they agree. */
+/* Pair present charges with planned ones, both in time order.  Returns true when all agree. */
 static bool
 compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 {
@@ -274,7 +271,7 @@ compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 	return paired == present_count && paired == plan->charge_count;
 }
 
-/* Return the number of ledger rows that the container will have. */
+/* Return the number of ledger rows that the container will have under the plan. */
 static int32
 planned_charges(const YqContainerRecords *loaded, const RecordsPlan *plan)
 {
@@ -293,7 +290,7 @@ planned_charges(const YqContainerRecords *loaded, const RecordsPlan *plan)
 	return number;
 }
 
-/* Plan the row of a running container; false when its accrual does not fit. */
+/* Plan the row of a running container.  Returns false when its accrual is out of range. */
 static bool
 plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 			   const YqContainerLife *life, RecordsPlan *plan)
@@ -327,7 +324,7 @@ plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 	return true;
 }
 
-/* Plan the records of a life; false when an amount does not fit. */
+/* Plan the records of a life.  Returns false when an amount is out of range. */
 static bool
 make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
 		  RecordsPlan *plan)
@@ -342,7 +339,7 @@ make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *l
 		plan_container(ledger, loaded, &relabelled, plan);
 }
 
-/* Tell whether all amounts fit once events have been merged. */
+/* Tell whether all amounts are in range after events have been merged. */
 static bool
 would_fit(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life,
 		  const YqEvent *const *events, int count)
@@ -356,9 +353,9 @@ would_fit(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerL
 }
 
 /*
- * Merge events, and leave out each event with which an amount would not fit.  Such an event is a START or
- * the end of a segment.  The number of events that are tried together is halved when they do not fit, and
- * doubled when they do.
+ * Merge events, but omit each event after which an amount would be out of range.  Such an event is
+ * a START, or ends a segment.  The function tries several events at once.  It halves their number
+ * when an amount is out of range, and otherwise doubles it.
  */
 static void
 merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
@@ -403,9 +400,9 @@ merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerL
 /* -- carrying out -------------------------------------------------------- */
 
 /*
- * Claim the container, so that no other transaction changes its records until the end of this one.  Returns
- * false when the records have changed since they were loaded, or have to be loaded again now that the
- * container is claimed.
+ * Claim the container, so that no other transaction changes its records until this transaction
+ * ends.  Returns false when the caller has to load the records again: they have changed since they
+ * were loaded, or the container was claimed only now.
  */
 static bool
 claim_container(YqSettler *settler, const YqContainerRecords *loaded, const RecordsPlan *plan,
@@ -458,7 +455,7 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	YqChange	start = {.occurred_at = life->started_at,.set = life->initial};
 	bool		has_changes = loaded->has_changes;
 
-	/* the ledger does not show that a container never ran */
+	/* the ledger does not show that the container never ran */
 	if (!has_changes && life->finished && life->initial.is_running == YQ_ANSWER_NO)
 	{
 		yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
@@ -479,8 +476,8 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 }
 
 /*
- * Tell whether a change is new.  A change without effect is recorded as well, so that it is known when it
- * arrives again.
+ * Tell whether a change has not been recorded yet.  A change without effect is recorded, too, so
+ * that its event is recognized when it arrives again.
  */
 static bool
 has_new_changes(const YqContainerLife *life)
@@ -495,8 +492,8 @@ has_new_changes(const YqContainerLife *life)
 }
 
 /*
- * Tell whether yquota's own preemption has not been noted yet.  A transaction that notes the preemption
- * claims the container.  A transaction that ends the container earlier therefore conflicts with that claim.
+ * Tell whether a preemption by yquota has not been recorded yet.  A transaction that records it
+ * claims the container.  The claim conflicts with a transaction that ends the container earlier.
  */
 static bool
 has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
@@ -508,9 +505,9 @@ has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
 }
 
 /*
- * Return the instant before which two lives of a container cost the same; DT_NOEND when the lives are
- * equal.  Changed prices do not change a life: pricing_change records them with the instant from which they
- * apply.
+ * Return the instant before which two lives of a container cost the same.  Returns DT_NOEND if the
+ * lives are equal.  Changes of prices are not considered; pricing_change records them with the
+ * instant from which they apply.
  */
 static TimestampTz
 changed_from(const YqContainerLife *before, const YqContainerLife *after)
@@ -536,9 +533,7 @@ changed_from(const YqContainerLife *before, const YqContainerLife *after)
 	return from;
 }
 
-/*
- * Carry out a plan.  Returns false, with nothing done, when another transaction has changed the records first.
- */
+/* Carry out a plan.  If another transaction has changed the records first, returns false and does nothing. */
 static bool
 carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContainerLife *life,
 		  RecordsPlan *plan, bool *claimed)
@@ -564,9 +559,9 @@ carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContaine
 /* -- the rule ------------------------------------------------------------ */
 
 /*
- * Take back the row of an event that waited.  Returns false when another transaction has taken it back or
- * holds it.  A transaction that moves the row into container_event waits for the container that this one
- * may have claimed.
+ * Delete the row of an event that waited.  Returns false if another transaction has deleted or
+ * locked the row.  The function does not wait for that transaction.  If it moves the row to
+ * container_event, it waits for the container, which this transaction may have claimed.
  */
 static bool
 take_back_waiting(YqLedger *ledger, const YqEvent *event)
@@ -574,7 +569,7 @@ take_back_waiting(YqLedger *ledger, const YqEvent *event)
 	bool		is_taken;
 	bool		is_locked;
 
-	/* a session that now caches that no event waits must drop that entry when this transaction rolls back */
+	/* a session may cache that no event waits; it must drop that cache if this transaction rolls back */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
 	is_taken = yq_claim_delete_unlocked(yq_index_scan_relation(yq_ledger_waiting(ledger)),
 										(ItemPointer) &event->reject_tid, &is_locked);
@@ -600,7 +595,7 @@ report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, boo
 	}
 }
 
-/* Note the ends that the events report, without the bad events, which are in the same order. */
+/* Record the ends that the events report, except for the bad events.  "bad" is in the order of the events. */
 static void
 note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events, int count,
 		  const BadEvent *bad_events, int bad_count)
@@ -620,8 +615,9 @@ note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events
 }
 
 /*
- * Record the events that change nothing; another transaction may be handling an event that waits.  A FINISH
- * that is the first to report yquota's own preemption has an effect, and is left out.
+ * Record the events that change nothing.  An event that waits may be handled by another
+ * transaction.  The first FINISH that reports a preemption by yquota is not recorded here, because
+ * it has an effect.
  */
 static void
 note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, bool preemption_is_news)
@@ -639,9 +635,10 @@ note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, boo
 }
 
 /*
- * Take the waiting events before the records include them, because another transaction may be discarding
- * one.  The container is claimed first, as for a void.  Returns false when settling has to start again,
- * with the waiting events that this transaction could take.
+ * Delete the rows of the waiting events before the records include these events, because another
+ * transaction may be discarding such an event.  The container is claimed first, as for a void.
+ * Returns false when the caller has to settle again.  If only some rows could be deleted, the
+ * caller then settles with their events only.
  */
 static bool
 take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *attempt)
@@ -677,7 +674,7 @@ take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *atte
 }
 
 /*
- * Make an attempt to settle; false when another transaction has changed the container in the meantime.
+ * Try to settle.  Returns false if another transaction has changed the container in the meantime.
  * *corrected tells whether the records were changed.
  */
 static bool
@@ -712,7 +709,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	(void) merge_events(ledger, &life, all, all_count, &left_out);
 	if (life.started && !make_plan(ledger, &loaded, &life, &plan))
 	{
-		/* without an event, the timelines are out of range */
+		/* there is no event, so the timelines are the cause of the error */
 		if (all_count == 0)
 			yq_amount_out_of_range();
 		merge_what_fits(ledger, &loaded, &life, &plan, all, all_count, &left_out);
@@ -786,8 +783,8 @@ forget_changes(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Make an attempt to void, with a plan without records.  Returns false when another transaction has changed
- * the container in the meantime.
+ * Try to void a container by carrying out a plan without records.  Returns false if another
+ * transaction has changed the container in the meantime.
  */
 static bool
 try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *claimed)

@@ -15,27 +15,27 @@
 
 #include "charging/ledger.h"
 
-/* Handle an event that cannot be accepted; the handler may raise the problem. */
+/* Handle an event that cannot be accepted.  The handler may raise the problem as an error. */
 typedef void (*YqBadEventHandler) (void *argument, const YqEvent *event,
 								   const YqProblem *problem);
 
 struct YqStartBatch;
 
-/* The state of settling with an open ledger, for a single statement.  yq_settler_create() makes it. */
+/* The state of settling the events of a single statement, with an open ledger. yq_settler_create() makes it. */
 typedef struct YqSettler
 {
 	YqLedger   *ledger;
 	YqBadEventHandler bad_event;
 	void	   *argument;
 	MemoryContext container_context;	/* reset after each container */
-	MemoryContext event_context;	/* reset after each event that is appended */
-	bool		anything_waiting;	/* event_reject has waiting rows */
-	struct YqStartBatch *batch; /* pending STARTs, in settler.c */
+	MemoryContext event_context;	/* reset after each appended event */
+	bool		anything_waiting;	/* true if event_reject has waiting rows */
+	struct YqStartBatch *batch; /* pending STARTs; see settler.c */
 } YqSettler;
 
 /*
- * Settle by the rule; returns true when the records were changed.  The events, if there are any, all belong
- * to the same container.
+ * Settle events of one container by the general rule.  Returns true when the records were changed.
+ * There may be no events.
  */
 extern bool yq_settle_events(YqSettler *settler, text *container_id,
 							 const YqEvent *const *events, int count);
@@ -43,18 +43,20 @@ extern bool yq_settle_events(YqSettler *settler, text *container_id,
 /* The result of voiding a container. */
 typedef struct YqVoided
 {
-	text	   *project;		/* in the caller's memory context, as the next field */
+	text	   *project;		/* in the caller's memory context; so is the next field */
 	text	   *application_id; /* NULL for none */
-	YqWide		amount;			/* amount of the ledger rows that were in effect */
+	YqWide		amount;			/* sum of the ledger rows that were in effect */
 	bool		was_running;
-	int32		charges;		/* number of ledger rows so far: rows in effect later have larger numbers */
+	int32		charges;		/* number of ledger rows so far; later rows have larger numbers */
 } YqVoided;
 
 /*
- * Take back all records of a container, as if none of its events had come.  Correcting rows take back the
- * rows of the ledger; the running row and the record of changes are deleted.  The caller handles rows of
- * event_reject.  Returns false when there was nothing to take back.  Raises an error when the container
- * started before the archive horizon, because its true events would be refused.
+ * Reverse all records of a container, as if none of its events had come.
+ *
+ * Correcting rows reverse the rows of the ledger.  The row of the running container and its
+ * recorded changes are deleted.  The caller handles rows of event_reject.  Returns false when
+ * there was nothing to reverse.  Raises an error when the container started before the archive
+ * horizon, because its corrected events would be refused.
  */
 extern bool yq_settle_void(YqSettler *settler, const text *container_id, YqVoided *voided);
 

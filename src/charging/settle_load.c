@@ -15,7 +15,7 @@
 
 /* -- reported end -------------------------------------------------------------- */
 
-/* Ends that were reported for a container, if the ledger does not have all of them. */
+/* Reported ends of a container that the ledger does not show. */
 
 /* Columns of reported_end, in table order. */
 enum
@@ -32,8 +32,8 @@ enum
 };
 
 /*
- * The largest number of ends that are noted for a container.  Further ends matter only if they report a
- * preemption.
+ * The largest number of ends that are recorded for a container.  More ends are recorded only if
+ * they report a preemption.
  */
 #define MAX_ENDS 16
 
@@ -44,8 +44,8 @@ typedef struct End
 	int32		exit_status;
 	bool		is_own;
 	const text *source;
-	bool		is_booked;		/* the ledger has it, but not its source */
-	bool		is_noted;		/* it has a row */
+	bool		is_booked;		/* the ledger shows the end, but not its source */
+	bool		is_noted;		/* the end has a row in reported_end */
 } End;
 
 static bool
@@ -98,8 +98,8 @@ is_own_preemption(const End *end)
 }
 
 /*
- * Add an end that is not in the list yet, if there is room.  When the list is full, the first end that
- * reports a preemption by yquota replaces the last end.
+ * Add an end to the list, unless the list contains it or is full.  When the list is full, the
+ * first end that reports a preemption by yquota replaces the last one.
  */
 static void
 add_end(End *ends, int *count, const End *end)
@@ -131,7 +131,7 @@ read_end(TupleTableSlot *slot)
 	return end;
 }
 
-/* Tell whether a FINISH by which yquota preempted the container is noted. */
+/* Tell whether a FINISH by which yquota preempted the container is recorded. */
 static bool
 reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 {
@@ -151,8 +151,8 @@ reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Mark the ends that have a row of the same source, and "known" if it has a row of any source.  Returns
- * whether the container has any row.
+ * Mark the ends that have a row in reported_end with the same source.  Mark "known" if it has a
+ * row with any source.  Returns whether the container has any row.
  */
 static bool
 find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)
@@ -175,7 +175,7 @@ find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, in
 	return found;
 }
 
-/* Tell whether a single feed, or several that agree, reported all of the ends. */
+/* Tell whether all ends come from a single feed, or from feeds that agree. */
 static bool
 is_one_end(const End *ends, int count)
 {
@@ -212,7 +212,7 @@ yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 	if (life->finished)
 	{
 		found = find_noted(ledger, life->container_id, &known, ends, end_count);
-		/* an end without a row comes from a feed */
+		/* an end without a row was reported by a feed */
 		if (!known.is_noted)
 			add_end(ends, &end_count, &known);
 	}
@@ -227,7 +227,7 @@ yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 
 /* -- settle load --------------------------------------------------------------- */
 
-/* Copy everything out of slots into the current memory context. */
+/* Copy everything out of the slots into the current memory context. */
 
 /* -- copying out of slots ------------------------------------------------ */
 
@@ -265,7 +265,7 @@ keep_charge(YqCharge *charge)
 
 /* -- loading ------------------------------------------------------------- */
 
-/* Find the rows in effect: those that neither take another row back nor are taken back. */
+/* Find the rows in effect: those that neither reverse another row nor are reversed. */
 static void
 find_charges_in_effect(YqContainerRecords *loaded)
 {
@@ -384,7 +384,7 @@ begin_life_of_finished(YqContainerLife *life, const YqCharge *charge)
 	life->exit_status = charge->exit_status;
 }
 
-/* Load the source of the preemption only for a rule that gives time back. */
+/* Look up the source of the preemption only if the rule makes time free. */
 static void
 load_free_window(YqLedger *ledger, YqContainerLife *life)
 {

@@ -14,18 +14,18 @@
 /* -- reported end -------------------------------------------------------------- */
 
 /*
- * Ends that were reported for a container, if the ledger does not have all of them.
+ * Reported ends of a container that the ledger does not show.
  *
- * The ledger has the end that counts, but not the source of that end.  A row of
- * yquota_internal.reported_end notes each FINISH that yquota sent itself, and each end that differs from
- * the others.
+ * The ledger shows the end that counts, but not the source of that end.
+ * yquota_internal.reported_end has a row for each FINISH that yquota itself sent, and for each end
+ * that differs from the others.
  */
 
-/* Note the FINISH that has ended a running container, if yquota sent it itself. */
+/* Record the FINISH that has ended a running container if yquota itself sent it. */
 extern void yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish);
 
 /*
- * Note the ends of a container that accepted events report, in the order of time.  "life" is the state
+ * Record the ends of a container that accepted events report, in time order.  "life" is the state
  * before the events.
  */
 extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
@@ -33,26 +33,26 @@ extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 
 /* -- settle load --------------------------------------------------------------- */
 
-/* The rows that the tables hold of one container. */
+/* The rows of one container in all tables. */
 typedef struct YqContainerRecords
 {
 	bool		running;
-	YqContainer container;		/* valid when it is running */
+	YqContainer container;		/* valid if the container is running */
 	int			charge_count;
-	YqCharge   *charges;		/* all rows, in any order */
-	bool	   *in_effect;		/* per row: true unless it is taken back or takes another row back */
+	YqCharge   *charges;		/* all ledger rows, in any order */
+	bool	   *in_effect;		/* for each row: true unless it is reversed or reverses another row */
 	int32		last_number;
-	bool		has_changes;	/* true when container_change has rows of it */
+	bool		has_changes;	/* true when container_change has rows of the container */
 	YqContainerLife life;
 } YqContainerRecords;
 
 /*
- * Load the records, in the current memory context; waits for a transaction that is about to start the
- * container.
+ * Load the records of a container in the current memory context.  If another transaction is about
+ * to start the container, wait for it.
  */
 extern void yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *container_id);
 
-/* Return copies of the events that wait for the container's START, and their number. */
+/* Return copies of the events that wait for the container's START. The result is their number. */
 extern int	yq_settle_load_waiting(YqLedger *ledger, const text *container_id,
 								   YqEvent ***waiting);
 

@@ -25,23 +25,23 @@
 /* -- events after all known events ------------------------------------------- */
 
 /*
- * Events after all known events of a running container.
+ * Append events that are later than all known events of a running container.
  *
- * Each event posts a single segment, however many there were before.  The row of the container is deleted
- * with the first event.  After the last event a new row takes its place, unless that event is a FINISH.
- * The rule (settle.h) would come to the same result; it decides all other cases.
+ * Each event posts a single segment, however many segments there were before.  The first event
+ * deletes the container's row.  After the last event a new row is inserted, unless this event is a
+ * FINISH. The general rule (settle.h) would have the same result.  It handles all other cases.
  */
 
-/* A container to which events are appended. */
+/* A running container to which events are being appended. */
 typedef struct Appending
 {
-	YqContainer container;		/* state after the events so far */
-	bool		is_claimed;		/* an event has been appended, and the row deleted */
-	bool		start_recorded; /* container_change has its START */
+	YqContainer container;		/* state after the events appended so far */
+	bool		is_claimed;		/* an event has been appended, and the container's row deleted */
+	bool		start_recorded; /* container_change has the START of the container */
 	bool		finished;
 } Appending;
 
-/* Tell whether an event waits for this container's START. */
+/* Tell whether an event waits for the START of this container. */
 static bool
 append_is_awaited(YqSettler *settler, const text *container_id)
 {
@@ -50,8 +50,8 @@ append_is_awaited(YqSettler *settler, const text *container_id)
 }
 
 /*
- * Read the row of a container, unless it is known.  It stays valid until the next row is looked up.
- * Returns false when the rule has to decide.
+ * Read the row of a running container, or use "known" if it is not NULL. The row is valid until
+ * the next row is looked up.  Returns false if the general rule has to handle the events.
  */
 static bool
 find_running(YqSettler *settler, const YqContainer *known, const text *container_id, YqContainer *container)
@@ -72,7 +72,7 @@ find_running(YqSettler *settler, const YqContainer *known, const text *container
 	return true;
 }
 
-/* Claim the container with the first event; false when another transaction has claimed it first. */
+/* Claim the container at the first event.  Returns false if another transaction has claimed it first. */
 static bool
 claim(YqLedger *ledger, Appending *appending)
 {
@@ -87,7 +87,7 @@ claim(YqLedger *ledger, Appending *appending)
 	return true;
 }
 
-/* Return the segment of a container from its last settling to an event. */
+/* Return the charge for the time of a container between its last settling and an event. */
 static YqCharge
 charge_of_event(const YqContainer *container, const YqEvent *event)
 {
@@ -100,7 +100,10 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 	return charge;
 }
 
-/* Return the wait of a container after an UPDATE: a new wait, the wait before the UPDATE, or none. */
+/*
+ * Return the wait of a container after an UPDATE. It is the wait before the UPDATE if that
+ * continues, otherwise a new wait or none.
+ */
 static YqWait
 wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer *after)
 {
@@ -110,7 +113,10 @@ wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer 
 		yq_ledger_wait(waits ? after->settled_at : DT_NOEND);
 }
 
-/* Record the START of a container without a recorded change: the START has its state. */
+/*
+ * Record the START of a container without recorded changes.  The present state of the container is
+ * the state of its START.
+ */
 static void
 record_start(YqLedger *ledger, Appending *appending)
 {
@@ -123,7 +129,7 @@ record_start(YqLedger *ledger, Appending *appending)
 	appending->start_recorded = true;
 }
 
-/* Record an UPDATE; the first one records the START as well. */
+/* Record an UPDATE. With the first UPDATE, the START is recorded, too. */
 static void
 record_change(YqLedger *ledger, Appending *appending, const YqEvent *event, const YqState *set)
 {
@@ -134,8 +140,9 @@ record_change(YqLedger *ledger, Appending *appending, const YqEvent *event, cons
 }
 
 /*
- * Append an UPDATE that lies after all known events.  Values that outlive the event are allocated in
- * "context".  Returns false, with nothing done, when the rule has to decide.
+ * Append an UPDATE that is later than all known events.  Values that outlive the event are
+ * allocated in "context".  If the general rule has to handle the event, returns false and does
+ * nothing.
  */
 static bool
 append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
@@ -149,7 +156,7 @@ append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, Memo
 
 	if (event->occurred_at <= before->settled_at ||
 		before->settled_at < yq_timeline_last_period_end() ||
-		/* the label of a node changes before the event, or after it */
+		/* the label of the node changes between the last settling and now */
 		yq_node_label_next_change(before->state.node, before->settled_at) < event->occurred_at ||
 		yq_node_label_next_change(set.node != NULL ? set.node : before->state.node, event->occurred_at) != DT_NOEND ||
 		yq_state_is_empty(&set) ||
@@ -176,8 +183,8 @@ append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, Memo
 }
 
 /*
- * Append a FINISH that lies after all known events.  Returns false, with nothing done, when the rule has to
- * decide.
+ * Append a FINISH that is later than all known events.  If the general rule has to handle the
+ * event, returns false and does nothing.
  */
 static bool
 append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
@@ -193,7 +200,7 @@ append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 		yq_node_label_next_change(container->state.node, container->settled_at) <= event->occurred_at ||
 		(yq_event_tells_preemption(event) &&
 		 yq_timeline_free_before_preemption(container->started_at, &any_source) > 0) ||
-		/* the charge at the end of the period becomes the last charge */
+		/* the charge up to the end of the period is the last charge of the container */
 		event->occurred_at == yq_timeline_last_period_end())
 		return false;
 
@@ -204,7 +211,7 @@ append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 		return false;
 
 	/*
-	 * record the START as for an updated container, because the ledger does not show a late UPDATE that the
+	 * record the START as for an updated container; otherwise a late UPDATE would not show that the
 	 * container never ran
 	 */
 	if (container->state.is_running == YQ_ANSWER_NO)
@@ -231,7 +238,10 @@ append_event(YqLedger *ledger, Appending *appending, const YqEvent *event, Memor
 	return event->kind == YQ_CONTAINER_FINISH && append_finish(ledger, appending, event);
 }
 
-/* Append the leading events that lie after all known events; returns their number. */
+/*
+ * Append the first events, as long as each is later than all known events.  Returns the number of
+ * appended events.
+ */
 static int
 append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
 {
@@ -265,9 +275,9 @@ append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const
 }
 
 /*
- * Settle events of a container, in the order of settling.  While the container runs, events after all known
- * events are appended here, and the rule settles the other events.  "known" is the row that this statement
- * has inserted for it; NULL to look for a row.
+ * Settle events of a container, in the order of settling.  If the container is running, events
+ * after all known events are appended here.  The general rule settles the other events.  "known"
+ * is the row that this statement has inserted for the container, or NULL to look for a row.
  */
 static void
 append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
@@ -276,7 +286,7 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 
 	if (done == count)
 		return;
-	/* the rule reads the rows that have been appended */
+	/* the general rule needs to read the rows that have been appended */
 	if (done > 0)
 		yq_ledger_flush(settler->ledger);
 	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
@@ -285,52 +295,55 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 /* -- new STARTs ---------------------------------------------------------------- */
 
 /*
- * STARTs of new containers, many at a time; and the entry of settling.
+ * Start new containers, many at a time.  This is also the entry point of settling.
  *
- * STARTs are claimed many at a time by inserting their rows.  When the unique index knows the id, or the
- * ledger shows that the container has finished, the row is taken back and the rule decides.  Events that
- * come in the same statement as their START wait for its claim.
+ * STARTs are claimed together by inserting their rows.  A START is known if the unique index has its id
+ * already, or if the ledger shows that the container has finished.  Its row is deleted again, and the general
+ * rule decides.  Events that come in the same statement as their START wait until the START is claimed.
  *
- * Pending STARTs are claimed before anything is locked for a later container.  A contended START is settled
- * before the next START is claimed.  A FINISH that comes while STARTs are pending is settled in its order
- * among them.  Statements therefore wait for each other only in the order of container ids.
+ * Pending STARTs are claimed before anything is locked for a container with a higher id.  A contended START
+ * is settled before the next START is claimed.  A FINISH that comes while STARTs are pending is settled after
+ * the STARTs of lower ids.  Statements therefore wait for each other only in the order of container ids.
  */
 
-/* The number of STARTs collected before they are claimed, and of FINISHes that wait for these STARTs. */
+/*
+ * The number of STARTs that are collected before they are claimed, and of FINISHes that wait for
+ * these STARTs.
+ */
 #define PENDING_STARTS 1000
 #define PENDING_FINISHES 1000
 
 /*
- * The number of events of a statement that may come with a START: the UPDATEs and FINISH of a short life.
- * The rule decides when there are more.
+ * The largest number of events in a statement that are kept with a START: the UPDATEs and the
+ * FINISH of a short life.  If there are more, the general rule handles them.
  */
 #define EVENTS_WITH_START 8
 
 /*
- * A START of a container that seems to be new, about to be claimed.  The counters include the container
- * already; it is subtracted again if it turns out to be known.
+ * A START, not claimed yet, of a container that seems to be new.  The counters already include the
+ * container.  It is subtracted again if it turns out to be known.
  */
 typedef struct PendingStart
 {
-	const YqEvent **events;		/* the START and the events after it */
+	const YqEvent **events;		/* the START and the later events of the container */
 	int			event_count;
 	YqContainer container;
-	bool		contended;		/* another transaction has, or had, a row: the rule settles it */
-	bool		withdrawn;		/* has finished already: the rule decides */
+	bool		contended;		/* another transaction has or had a row; the general rule decides */
+	bool		withdrawn;		/* the container has finished already; the general rule decides */
 } PendingStart;
 
 typedef struct YqStartBatch
 {
-	MemoryContext context;		/* context of all pending events; reset when they are done */
-	bool		is_replay;		/* starts of finished containers were seen */
+	MemoryContext context;		/* contains all pending events; reset when they have been settled */
+	bool		is_replay;		/* there were STARTs of finished containers */
 	int			start_count;
 	PendingStart *starts;
-	int			finish_count;	/* FINISHes among the ids of pending starts */
+	int			finish_count;	/* FINISHes whose ids are between those of pending STARTs */
 	int			finishes_done;
 	const YqEvent **finishes;
 } YqStartBatch;
 
-/* Settle the pending FINISHes of containers before an id, or all (NULL). */
+/* Settle the pending FINISHes of containers before an id.  If the id is NULL, settle all. */
 static void
 settle_finishes(YqSettler *settler, const text *before)
 {
@@ -349,10 +362,12 @@ settle_finishes(YqSettler *settler, const text *before)
 }
 
 /*
- * Settle a contended START.  Another transaction had a row with its id, was about to have one, or had
- * withdrawn one.  The rule waits for that transaction.  The row of this transaction is withdrawn already.
- * Otherwise two transactions that have waited for a third one would wait for each other after the third one
- * has ended.
+ * Settle a contended START by the general rule.
+ *
+ * Another transaction had a row with the same id, was about to insert one, or had withdrawn one.
+ * The general rule waits for that transaction.  The row of this transaction has been withdrawn
+ * before.  Otherwise two transactions that wait for a third one could deadlock as soon as the
+ * third one ends.
  */
 static void
 settle_contended(YqSettler *settler, const PendingStart *start)
@@ -388,8 +403,8 @@ is_start_taken(void *argument, int row, ItemPointer tid, bool may_be_taken)
 }
 
 /*
- * Withdraw STARTs of finished containers.  The ledger is read after the row has claimed the id: no other
- * transaction can have finished the container since.
+ * Withdraw STARTs of finished containers.  The ledger is read after the row has claimed the id.
+ * Since then, no other transaction can have finished the container.
  */
 static void
 withdraw_finished_starts(YqSettler *settler)
@@ -432,7 +447,7 @@ yq_settler_claim_pending(YqSettler *settler)
 
 	if (batch->start_count == 0)
 	{
-		/* events that were not admitted may still be there */
+		/* events that were not kept with the START may remain */
 		forget_pending(batch);
 		return;
 	}
@@ -465,7 +480,10 @@ yq_settler_claim_pending(YqSettler *settler)
 	forget_pending(batch);
 }
 
-/* Add a START with its events.  Returns false, with nothing done, when the rule has to decide. */
+/*
+ * Keep a START with the events of its container.  If the general rule has to handle them, returns
+ * false and does nothing.
+ */
 static bool
 add_start(YqSettler *settler, const YqEvent *const *events, int count)
 {
@@ -503,7 +521,7 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 	return admitted;
 }
 
-/* Keep a FINISH, the only event of its container, for its turn. */
+/* Keep a FINISH that is the only event of its container until its turn. */
 static bool
 add_finish(YqSettler *settler, const YqEvent *finish)
 {

@@ -14,27 +14,27 @@ extern YqSettler *yq_settler_create(YqLedger *ledger, YqBadEventHandler bad_even
 									void *argument);
 
 /*
- * Settle all events of one container in a statement, sorted by instant and kind, where each event has been
- * checked by itself.  Containers must come in the order of their ids.  Events may point into slots: they
- * are copied as needed.
+ * Settle all events of one container in a statement.  They are sorted by instant and kind, and the
+ * content of each has been checked.  The caller passes containers in the order of their ids.
+ * Events may point into slots; they are copied if they have to be kept.
  */
 extern void yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count);
 
 /*
- * Bring the records of a container in line with the present timelines.  Returns true when something had to
- * be corrected.
+ * Make the records of a container agree with the present timelines.  Returns true if the records
+ * had to be corrected.
  */
 extern bool yq_settler_settle_again(YqSettler *settler, const text *container_id);
 
 /*
- * Begin another statement, which sees the results of the events before it.  Its first container may be the
+ * Begin another statement.  It sees the results of earlier events.  Its first container may be the
  * last container of the previous statement.
  */
 extern void yq_settler_next_statement(YqSettler *settler);
 
 /*
- * Claim the containers of pending STARTs, and settle the events that wait for these STARTs; also called at the
- * end.
+ * Claim the containers of pending STARTs, and settle the events that wait for these STARTs.  This
+ * is also called at the end.
  */
 extern void yq_settler_claim_pending(YqSettler *settler);
 

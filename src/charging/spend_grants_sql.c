@@ -42,7 +42,7 @@ enum
 	ARGUMENT_SPENT
 };
 
-/* Columns of its result */
+/* Columns of the result */
 enum
 {
 	OUTCOME_GRANT_ID,
@@ -56,26 +56,26 @@ enum
 typedef struct Grant
 {
 	int64		grant_id;
-	Numeric		amount;			/* negative: credit that is taken back */
+	Numeric		amount;			/* a negative amount takes credit back */
 	TimestampTz begins_at;
 	TimestampTz expires_at;
-	TimestampTz leaves_at;		/* time at which it goes to the credit of another project */
+	TimestampTz leaves_at;		/* time at which the grant moves to the credit of another project */
 	bool		has_begun;
 	bool		has_left;
 	bool		in_heap;
-	Numeric		rest;			/* remaining amount; for a negative row the amount that it has not taken yet */
-	Numeric		unspent;		/* amount that spending below zero paid to a negative row */
-	Numeric		returned;		/* credit returned after expiry; in a negative row: to expired grants */
-	struct Taking *takings;		/* takings by the negative row, or from the grant */
-	int64		takes_from;		/* grant_id of the grant that a negative row takes from first; 0 for none */
+	Numeric		rest;			/* remaining amount; in a negative row: amount that it has not taken yet */
+	Numeric		unspent;		/* amount paid to a negative row because spending was below zero */
+	Numeric		returned;		/* credit that came back after expiry; in a negative row: that it gave back */
+	struct Taking *takings;		/* list of the takings by a negative row, or from a grant */
+	int64		takes_from;		/* grant_id of the grant from which a negative row takes first; 0 if it names none */
 } Grant;
 
-/* The part of a grant that a negative row has taken, in the lists of both. */
+/* The credit that a negative row has taken from one grant.  Both rows have it in their lists. */
 typedef struct Taking
 {
 	Grant	   *row;
 	Grant	   *grant;
-	Numeric		amount;			/* zero when it has been returned */
+	Numeric		amount;			/* zero after it has been returned */
 	struct Taking *next_of_row;
 	struct Taking *next_of_grant;
 } Taking;
@@ -86,13 +86,13 @@ typedef struct Credit
 	Grant	   *grants;
 	Grant	  **by_begin;		/* all grants in the order of begins_at */
 	Grant	  **by_leave;		/* all grants in the order of leaves_at */
-	Grant	  **by_id;			/* all grants in the order of grant_id; NULL until a row takes from one */
-	int			begun;			/* number of grants of by_begin that have begun */
-	int			left;			/* number of grants of by_leave that have left */
-	binaryheap *valid;			/* grants that can be spent, and some that have left since */
-	binaryheap *unpaid;			/* negative rows that have not taken all, and some that have left since */
+	Grant	  **by_id;			/* all grants in the order of grant_id; NULL until a negative row names a grant */
+	int			begun;			/* how many grants of by_begin have begun */
+	int			left;			/* how many grants of by_leave have left */
+	binaryheap *valid;			/* grants that can be spent; may contain grants that have left since they were added */
+	binaryheap *unpaid;			/* negative rows with an amount to take; may include rows that left */
 	Numeric		zero;
-	Numeric		owed;			/* spending that no grant has paid yet; negative when spending is below zero */
+	Numeric		owed;			/* spending that no grant has paid yet; negative if spending is below zero */
 } Credit;
 
 static Numeric
@@ -113,7 +113,7 @@ compare(Numeric a, Numeric b)
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a), NumericGetDatum(b)));
 }
 
-/* Compare grants: the grant that is spent first is the greatest. */
+/* Compare grants.  The grant that is spent first is the greatest. */
 static int
 compare_grants(Datum a, Datum b, void *arg)
 {
@@ -127,7 +127,7 @@ compare_grants(Datum a, Datum b, void *arg)
 	return 0;
 }
 
-/* Compare negative rows: the row that is paid first is the greatest. */
+/* Compare negative rows.  The row that is paid first is the greatest. */
 static int
 compare_rows(Datum a, Datum b, void *arg)
 {
@@ -141,7 +141,7 @@ compare_rows(Datum a, Datum b, void *arg)
 	return 0;
 }
 
-/* Compare grants by the instant at an offset in both. */
+/* Compare two grants by an instant.  The argument is the offset of the instant in a Grant. */
 static int
 compare_instants(const void *a, const void *b, void *offset)
 {
@@ -160,7 +160,10 @@ compare_ids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Return the elements of an array argument without nulls, as many as the first array of its kind has. */
+/*
+ * Return the elements of an array argument, which must not contain nulls.  All arrays must have as
+ * many elements as the first one.
+ */
 static Datum *
 elements(FunctionCallInfo fcinfo, int argument, Oid type, int16 length, bool by_value, int *count)
 {
@@ -235,7 +238,7 @@ remove_first(binaryheap *heap)
 	((Grant *) DatumGetPointer(binaryheap_remove_first(heap)))->in_heap = false;
 }
 
-/* Return the first grant of a heap that has not left; NULL when there is none. */
+/* Return the first grant of a heap that has not left, or NULL when there is none. */
 static Grant *
 first_present(binaryheap *heap)
 {
@@ -264,8 +267,8 @@ note_taking(Grant *row, Grant *grant, Numeric amount)
 }
 
 /*
- * Take a debt from the grants that can be spent, for a negative row or, with NULL, for spending.  Returns
- * the remaining debt.
+ * Take a debt from the grants that can be spent.  "row" is the negative row that has the debt, or
+ * NULL for spending.  Returns the remaining debt.
  */
 static Numeric
 take(Credit *credit, Numeric debt, Grant *row)
@@ -287,7 +290,7 @@ take(Credit *credit, Numeric debt, Grant *row)
 	return debt;
 }
 
-/* Pay spending, then negative rows in the order in which they began. */
+/* Pay spending first, then the negative rows in the order in which they began. */
 static void
 pay(Credit *credit)
 {
@@ -325,7 +328,10 @@ expire_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
-/* Give the credit that a leaving negative row took back to its grants, where it can be spent or is lost. */
+/*
+ * Return the credit of a negative row that leaves to the grants from which it was taken.  The
+ * credit can then be spent, or is lost if the grant has expired.
+ */
 static void
 return_takings(Credit *credit, Grant *row, TimestampTz instant)
 {
@@ -349,7 +355,10 @@ return_takings(Credit *credit, Grant *row, TimestampTz instant)
 	}
 }
 
-/* Turn the credit that a leaving grant had paid into debt again, of negative rows or of spending. */
+/*
+ * Turn the credit that a leaving grant has paid into debt again.  It is the debt of negative rows
+ * or of spending.
+ */
 static void
 reclaim_payments(Credit *credit, Grant *grant)
 {
@@ -403,7 +412,7 @@ find_grant(Credit *credit, int64 grant_id)
 	return found == NULL ? NULL : *found;
 }
 
-/* Take the amount of a negative row from the grant that the row names, as far as that grant can be spent. */
+/* Take the amount of a negative row from the grant that it names, as far as this grant can be spent. */
 static void
 take_named(Credit *credit, Grant *row)
 {
@@ -437,7 +446,7 @@ begin_grants(Credit *credit, TimestampTz instant)
 		else if (sign > 0 && grant->expires_at > instant)
 			enter(credit->valid, grant);
 	}
-	/* the named grants may have begun at the same instant */
+	/* the named grant may have begun at the same instant */
 	for (int i = first; i < credit->begun; i++)
 	{
 		Grant	   *row = credit->by_begin[i];
@@ -447,7 +456,7 @@ begin_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
-/* Return the part of a grant that rows of transfers have taken. */
+/* Return the credit that rows of transfers have taken from a grant. */
 static Numeric
 moved_part(const Credit *credit, const Grant *grant)
 {
@@ -470,7 +479,7 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 	bool		is_negative = compare(grant->amount, credit->zero) < 0;
 	int			other = is_negative || grant->expires_at <= until ? OUTCOME_REST : OUTCOME_LOST;
 
-	/* a grant counts until it leaves; a negative row has lost something only after it has left */
+	/* a grant has a result until it leaves; a negative row has one only after it has left */
 	if (!grant->has_begun || grant->has_left != is_negative || compare(grant->amount, credit->zero) == 0)
 		return;
 	values[OUTCOME_GRANT_ID] = Int64GetDatum(grant->grant_id);
@@ -484,7 +493,8 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 /*
  * spend_grants(grant_ids, amounts, begins, expires, leaves, takes_from, instants, spent)
  *
- * Spending until each instant, in ascending order, is paid by the grants that could be spent before it.
+ * "instants" are in ascending order.  The spending until each instant is paid by the grants that
+ * can be spent before it.
  */
 Datum
 yq_sql_spend_grants(PG_FUNCTION_ARGS)
@@ -511,7 +521,7 @@ yq_sql_spend_grants(PG_FUNCTION_ARGS)
 		leave_grants(&credit, instant);
 		begin_grants(&credit, instant);
 	}
-	/* pay the rest of the spending from the grants that began at the last instant */
+	/* pay the rest of the spending from the grants that begin at the last instant */
 	pay(&credit);
 	for (int i = 0; i < credit.count; i++)
 		put_outcome((ReturnSetInfo *) fcinfo->resultinfo, &credit, &credit.grants[i],
