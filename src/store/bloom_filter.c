@@ -55,19 +55,19 @@ StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 /* The number of pages that are built in memory at a time. */
 #define PAGES_PER_PASS 8192
 
-/* A table from which the filter was made, with its end at that time. */
+/* A table whose keys are in the filter, and the end of the table when the filter was made. */
 typedef struct FilteredTable
 {
 	Oid			oid;
 	BlockNumber block_count;
-	uint32		last_row;		/* number of rows on its last page */
+	uint32		last_row;		/* number of rows on the table's last page */
 } FilteredTable;
 
 /* The content of the last row. */
 typedef struct FilterHead
 {
 	uint64		magic;
-	uint32		server_major;	/* server version of the hash function */
+	uint32		server_major;	/* major version of the server whose hash function was used */
 	uint32		page_count;		/* number of pages with bits */
 	uint32		table_count;
 	FilteredTable tables[FLEXIBLE_ARRAY_MEMBER];
@@ -82,7 +82,7 @@ struct YqBloomFilter
 	uint32		page_count;
 };
 
-/* Set while the filter is known to cover all sealed tables. */
+/* true while the filter is known to contain the keys of all sealed tables */
 static bool is_watched;
 static bool is_complete;
 
@@ -113,7 +113,7 @@ page_of_hash(const KeyHash *hash, uint32 page_count)
 	return (uint32) (((hash->place >> 32) * page_count) >> 32);
 }
 
-/* Return the offset of the line of a key in the bytes of its page. */
+/* Return the offset of a key's line within the bytes of its page. */
 static inline uint32
 line_of_hash(const KeyHash *hash)
 {
@@ -128,7 +128,7 @@ probe_bit(const KeyHash *hash, int probe)
 
 /* -- asking ---------------------------------------------------------------- */
 
-/* Return the bytes of the row on a locked page, or NULL when the page does not belong to the filter. */
+/* Return the bytes of the row on a locked page.  Returns NULL when the page does not belong to the filter. */
 static const uint8 *
 row_bytes(Buffer buffer)
 {
@@ -149,7 +149,7 @@ row_bytes(Buffer buffer)
 	return (const uint8 *) VARDATA(value);
 }
 
-/* Describe a table by its present number of blocks and the number of rows on the last block. */
+/* Describe the end of a table by its number of blocks and by the number of rows on the last block. */
 static FilteredTable
 describe(Relation table)
 {
@@ -166,9 +166,8 @@ describe(Relation table)
 }
 
 /*
- * Tell whether the filter was made from the present children of the ledger, in their
- * present state.  The triggers of these tables must also empty the filter when rows are
- * inserted.
+ * Tell whether the filter was made from the present children of the ledger, in their present
+ * state.  Their triggers must also be the ones that empty the filter when rows are inserted.
  */
 static bool
 is_of_all_children(const FilterHead *head)
@@ -192,7 +191,7 @@ is_of_all_children(const FilterHead *head)
 	return is_of_all;
 }
 
-/* Tell whether the opened filter is complete and up to date.  Sets its number of pages. */
+/* Tell whether the open filter is complete and up to date.  Sets the filter's number of pages. */
 static bool
 check_head(YqBloomFilter *filter)
 {
@@ -278,7 +277,7 @@ yq_bloom_filter_may_have(YqBloomFilter *filter, const text *key)
 
 /* -- making ---------------------------------------------------------------- */
 
-/* The bits of consecutive pages, and the number of the first page. */
+/* The bits of some consecutive pages, and the number of the first of these pages. */
 typedef struct FilterPass
 {
 	uint8	   *bytes;
@@ -305,9 +304,9 @@ set_bits(FilterPass *pass, const text *key)
 }
 
 /*
- * Count the keys of a table, or set their bits.  Rows of failed transactions do not
- * count, because their out-of-line values may be missing.  The caller's lock prevents
- * other transactions from writing.
+ * Count the keys of a table, or set their bits.  Rows of failed transactions are ignored, because
+ * their out-of-line values may be missing.  The caller's lock prevents other transactions from
+ * writing to the table.
  */
 static uint64
 scan_keys(Relation table, FilterPass *pass)
@@ -357,7 +356,7 @@ scan_tables(List *oids, FilterPass *pass)
 	return keys;
 }
 
-/* Write a row onto a page of its own; the caller gives the number of the page. */
+/* Write a row onto its own page.  The caller gives the number of the page. */
 static void
 append_row(Relation relation, BlockNumber number, const void *data, Size length)
 {
@@ -402,9 +401,8 @@ append_head(Relation relation, List *oids, uint32 page_count)
 }
 
 /*
- * fill_bloom_filter(): make the filter of all sealed tables of the ledger.  The table
- * of the filter is empty, and sessions do not use the filter before the head is
- * written.
+ * fill_bloom_filter() makes the filter of all sealed tables of the ledger.  The table of the
+ * filter is empty before.  Sessions do not use the filter until the head is written.
  */
 Datum
 yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
@@ -438,7 +436,10 @@ yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* is_bloom_filter_complete(): does the filter cover all sealed tables in their present state? */
+/*
+ * is_bloom_filter_complete() tells whether the filter contains the keys of all sealed tables in
+ * their present state.
+ */
 Datum
 yq_sql_is_bloom_filter_complete(PG_FUNCTION_ARGS)
 {

@@ -20,9 +20,9 @@
 typedef struct YqBloomFilter YqBloomFilter;
 
 /*
- * Open the filter in the current memory context.  Returns NULL when the filter does not
- * cover all sealed tables, as after a restore, a rewrite or an upgrade.  The caller has
- * a lock on the ledger that prevents tables from being added or removed.
+ * Open the filter in the current memory context.  Returns NULL when the filter does not contain
+ * the keys of all sealed tables, for example after a restore, a rewrite or an upgrade.  The caller
+ * has a lock on the ledger that prevents sealed tables from being added or removed.
  */
 extern YqBloomFilter *yq_bloom_filter_open(void);
 extern void yq_bloom_filter_close(YqBloomFilter *filter);

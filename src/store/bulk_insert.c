@@ -35,24 +35,21 @@
 /* -- plain index --------------------------------------------------------------- */
 
 /*
- * Entries of appended rows in an index, without an executor's state.
+ * Make entries of appended rows in an index, without an executor's state.
  *
- * The first row of a page always gets its BRIN entry.  An index with the option autosummarize needs that
- * entry to begin a new range.
+ * The first row of a page always gets its BRIN entry.  An index with the option autosummarize
+ * needs this entry to begin a new range.
  */
 
 typedef struct YqPlainIndex
 {
-	Relation	index;			/* open; the caller owns it */
+	Relation	index;			/* opened and closed by the caller */
 	bool		is_brin;
 	IndexInfo  *info;
-	const NullTest *condition;	/* NULL: every row has an entry */
+	const NullTest *condition;	/* NULL if every row has an entry */
 } YqPlainIndex;
 
-/*
- * Fill in only the fields that access methods read.  BuildIndexInfo() also looks up
- * options, which is expensive.
- */
+/* Set only the fields that access methods read.  BuildIndexInfo() also looks up options, which is expensive. */
 static IndexInfo *
 make_info(const FormData_pg_index *form)
 {
@@ -67,7 +64,7 @@ make_info(const FormData_pg_index *form)
 	return info;
 }
 
-/* Tell whether a condition is a test IS NULL or IS NOT NULL of a column. */
+/* Tell whether a condition has the form "column IS NULL" or "column IS NOT NULL". */
 static bool
 is_null_test(List *condition)
 {
@@ -78,9 +75,8 @@ is_null_test(List *condition)
 }
 
 /*
- * Prepare to make entries in an open index that accepts them, in the current memory
- * context.  Returns false when the index is not plain; the server's executor then makes
- * the entries.
+ * Prepare to make entries in an open index, in the current memory context.  Returns false when the
+ * index is not plain.  The server's executor then has to make the entries.
  */
 static bool
 plain_index_init(YqPlainIndex *plain, Relation index)
@@ -109,9 +105,8 @@ insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, IndexUniq
 }
 
 /*
- * Make the entry of an inserted row.  With "optimistic", the function neither waits for
- * a row with the same unique key nor fails.  It returns false when there may be such a
- * row.
+ * Make the entry of an inserted row.  If "optimistic" is set, the function neither waits for a row
+ * with the same unique key nor fails.  It then returns false when such a row may exist.
  */
 static bool
 plain_index_insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, bool optimistic)
@@ -128,7 +123,10 @@ plain_index_insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slo
 	return true;
 }
 
-/* Mark the rows that extend the summary of a column of instants. */
+/*
+ * Mark the rows with the lowest and the highest instant of a column, and one row with a null.
+ * Only these rows extend the BRIN summary.
+ */
 static void
 mark_extremes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
 {
@@ -223,10 +221,10 @@ plain_index_summarize(const YqPlainIndex *plain, Relation heap, TupleTableSlot *
 	}
 }
 
-/* The server's executor makes the entries of indexes that are not plain. */
+/* Let the server's executor make the entries of indexes that are not plain. */
 
 /*
- * Entries of appended rows in the indexes of their table.
+ * Make entries of appended rows in the indexes of their table.
  *
  * The server's executor makes the entries of indexes that are not plain.
  */
@@ -239,11 +237,11 @@ struct YqIndexEntries
 	bool		optimistic;
 	int			plain_count;
 	YqPlainIndex *plain;
-	EState	   *estate;			/* NULL: all indexes are plain; also for the next field */
+	EState	   *estate;			/* NULL if all indexes are plain; so is the next field */
 	ResultRelInfo *others;
 };
 
-/* Leave an index to the executor. */
+/* Let the executor make the entries of an index. */
 static void
 add_other(YqIndexEntries *entries, Relation index, int room)
 {
@@ -262,7 +260,7 @@ add_other(YqIndexEntries *entries, Relation index, int room)
 }
 
 /*
- * Open the indexes of an open table, in the current memory context.  With "optimistic",
+ * Open the indexes of an open table, in the current memory context.  If "optimistic" is set,
  * insertions neither wait for a row with the same unique key nor fail.
  */
 static YqIndexEntries *
@@ -302,8 +300,8 @@ index_entries_summarize(YqIndexEntries *entries, TupleTableSlot **slots, int cou
 }
 
 /*
- * Make all other entries of an inserted row.  Returns true if optimistic insertion
- * leaves open whether it is a duplicate.
+ * Make all other entries of an inserted row.  Returns true if the insertion is optimistic and the
+ * row may be a duplicate.
  */
 static bool
 index_entries_insert(YqIndexEntries *entries, TupleTableSlot *slot)
@@ -343,26 +341,25 @@ index_entries_close(YqIndexEntries *entries)
 /* -- bulk insert --------------------------------------------------------------- */
 
 /*
- * Rows wait as heap tuples in a context that is reset at each flush, so that the
- * capacity limits the memory.
+ * Collected rows are heap tuples in a context that is reset at each flush.  The capacity therefore
+ * limits the memory.
  */
 
 struct YqBulkInsert
 {
 	MemoryContext context;
 	Relation	relation;
-	TupleDesc	descriptor;		/* copied when there are more than a few slots.  Each slot with the
-								 * relation's own descriptor pins it, and every pin is searched for among
-								 * all pins. */
+	TupleDesc	descriptor;		/* a copy if there are more than a few slots; each slot pins the
+								 * descriptor of the relation, and releasing a pin searches all pins */
 	YqIndexEntries *entries;
-	bool		is_statement;	/* the triggers of the table fire */
-	EState	   *estate;			/* executor state of the triggers, like the next two fields */
+	bool		is_statement;	/* true if the triggers of the table fire */
+	EState	   *estate;			/* executor state of the triggers; so are the next two fields */
 	ResultRelInfo *result;
-	TransitionCaptureState *transition; /* NULL: no trigger needs it */
+	TransitionCaptureState *transition; /* NULL if no trigger needs it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
-	Datum	   *values;			/* values of a row; null in columns that an administrator */
-	bool	   *nulls;			/* added to the table and dropped again */
+	Datum	   *values;			/* values of a row */
+	bool	   *nulls;			/* true in columns that were dropped */
 	int			capacity;
 	bool		optimistic;
 	int			count;
@@ -371,10 +368,10 @@ struct YqBulkInsert
 	TupleTableSlot **slots;
 };
 
-/* The number of slots that suffices for most statements. */
+/* The number of slots that is enough for most statements. */
 #define FEW_SLOTS 4
 
-/* Prepare rows with the columns that the caller knows, and with dropped columns in their positions. */
+/* Prepare rows with the columns that the caller knows.  Dropped columns keep their positions. */
 static void
 prepare_columns(YqBulkInsert *writer, int column_count)
 {
@@ -459,7 +456,10 @@ add_slot(YqBulkInsert *writer)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Run triggers and constraints for a row.  Returns false when a trigger drops the row. */
+/*
+ * Fire triggers and check constraints for a row.  Returns false when a trigger returns NULL, which
+ * drops the row.
+ */
 static bool
 check_row(YqBulkInsert *writer, TupleTableSlot *slot)
 {
@@ -529,7 +529,7 @@ forget_rows(YqBulkInsert *writer)
 void
 yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument)
 {
-	/* logical decoding would send withdrawn rows, but it skips speculative rows */
+	/* logical decoding would send withdrawn rows, but it skips speculative ones */
 	bool		is_speculative = RelationIsLogicallyLogged(writer->relation);
 
 	if (!is_speculative)
@@ -582,7 +582,7 @@ yq_bulk_insert_flush(YqBulkInsert *writer)
 	forget_rows(writer);
 }
 
-/* End the statement: its triggers fire. */
+/* End the statement by firing its AFTER triggers. */
 static void
 finish_statement(YqBulkInsert *writer)
 {

@@ -16,21 +16,23 @@
 typedef struct YqBulkInsert YqBulkInsert;
 
 /*
- * Open a writer for rows of "column_count" columns: the columns with which the table
- * was created.  The current memory context must exist longer than the writer.  The
- * writer flushes when it has collected "capacity" rows.  If "optimistic" is set, the
- * caller flushes with yq_bulk_insert_claim() instead.  In a read-only transaction,
- * raises ERRCODE_READ_ONLY_SQL_TRANSACTION, as INSERT does.
+ * Open a writer for rows of "column_count" columns.  These are the columns with which the table
+ * was created.  The current memory context must exist longer than the writer.  The writer flushes
+ * when it has collected "capacity" rows.  If "optimistic" is set, the caller flushes with
+ * yq_bulk_insert_claim() instead.  In a read-only transaction, raises
+ * ERRCODE_READ_ONLY_SQL_TRANSACTION, as INSERT does.
  */
 extern YqBulkInsert *yq_bulk_insert_open(YqTable table, int column_count, int capacity,
 								bool optimistic);
 
 /*
- * Open a writer whose rows count as one INSERT for the triggers of the table, like the
- * rows of a COPY.  Statement triggers fire before the first row and when the writer is
- * closed; row triggers fire with each row.  CHECK constraints are checked.  A BEFORE
- * trigger may change or drop a row; it does not see all previous rows.  Statements that
- * run before the writer is closed are not part of that INSERT.
+ * Open a writer whose rows count as one INSERT for the triggers of the table, as the rows of a
+ * COPY do.
+ *
+ * Statement triggers fire before the first row and when the writer is closed.  Row triggers fire
+ * for each row, and CHECK constraints are checked.  A BEFORE trigger may change or drop a row, but
+ * it does not see all previous rows.  Statements that run before the writer is closed are not part
+ * of this INSERT.
  */
 extern YqBulkInsert *yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity);
 
@@ -43,12 +45,14 @@ extern void yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls)
 extern void yq_bulk_insert_flush(YqBulkInsert *writer);
 
 /*
- * Insert the collected rows without waiting for a row with the same unique key, and
- * without failing.  The writer calls "before" (may be NULL) with the number of each row
- * before it makes the entries of the row.  Then "is_taken" tells, without waiting,
- * whether another row has the key.  This cannot be the case unless "may_be_taken" is
- * set.  A row whose key is taken is withdrawn (row_update.h).  Statements that sort
- * rows in the same way wait in that order, so they cannot deadlock.
+ * Insert the collected rows without waiting for a row with the same unique key, and without
+ * failing.
+ *
+ * The writer calls "before" with the number of each row before it makes the entries of the row.
+ * "before" may be NULL. Then the writer calls "is_taken", which tells without waiting whether
+ * another row has the key.  No other row has it unless "may_be_taken" is set.  A row whose key is
+ * taken is withdrawn (row_update.h).  Statements that sort their rows in the same way wait for
+ * each other in that order, so they cannot deadlock.
  */
 typedef void (*YqBeforeClaim) (void *argument, int row);
 typedef bool (*YqIsTaken) (void *argument, int row, ItemPointer tid, bool may_be_taken);

@@ -43,14 +43,15 @@ typedef struct TableEntry
 {
 	const char *schema;
 	const char *name;
-	bool		may_have_children;	/* sealed segments of history */
-	Oid			oid;			/* InvalidOid: not looked up; the look-up also checks the version */
-	bool		is_local;		/* found to be a plain local table after the look-up */
-	const char *index_name;		/* name of the last index that was looked up after that */
+	bool		may_have_children;	/* sealed segments of the history */
+	Oid			oid;			/* InvalidOid if not looked up; the look-up also checks the version */
+	bool		is_local;		/* the table was found to be a plain local table since the look-up */
+	const char *index_name;		/* name of the index that was looked up last since then */
 	Oid			index_oid;
-	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid: never looked up */
+	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid if never
+								 * looked up */
 	Oid			file_number;	/* file of the table when "signal" was looked up */
-	bool		is_suspect;		/* its relation cache entry has changed since then */
+	bool		is_suspect;		/* the relation cache entry of the table has changed since then */
 } TableEntry;
 
 #define YQ_TABLE(symbol, in_schema, called, inherited) {.schema = in_schema, .name = called, .may_have_children = inherited},
@@ -64,7 +65,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 typedef struct Watcher
 {
 	YqTable		table;
-	bool		is_of_rows;		/* VACUUM and ANALYZE do not clear it */
+	bool		is_of_rows;		/* VACUUM and ANALYZE do not set it to false */
 	bool	   *flag;
 } Watcher;
 
@@ -79,9 +80,9 @@ static bool callbacks_registered = false;
 static bool has_suspects = false;
 
 /*
- * Handle an invalidation.  It may arrive while a table is being opened, after its OID
- * was forgotten; the reader sets its flag only afterwards.  While an OID is forgotten,
- * any change may therefore concern its table.
+ * Handle an invalidation.  It may arrive while a table is being opened, when the table's OID has
+ * already been forgotten.  The reader sets its flag only afterwards.  While the OID of a table is
+ * forgotten, every invalidation is therefore treated as a change of this table.
  */
 static void
 on_relcache_change(Datum arg, Oid relation_oid)
@@ -115,8 +116,8 @@ forget_rows_of(YqTable table)
 }
 
 /*
- * Look up the signal of a table again.  If the table was replaced, or emptied without
- * triggers, its rows have changed.
+ * Look up the signal of a table again.  If the table was replaced, or emptied without firing
+ * triggers, treat its rows as changed.
  */
 static void
 look_up_signal(YqTable table)
@@ -191,7 +192,7 @@ register_catalog_callbacks(void)
 	callbacks_registered = true;
 }
 
-/* Return the version of the installed SQL objects, or NULL when there are none. */
+/* Return the version of the installed SQL objects, or NULL when the extension is not installed. */
 static char *
 installed_version(void)
 {
@@ -219,9 +220,9 @@ installed_version(void)
 }
 
 /*
- * Refuse objects of another version than the library's.  Scripts of CREATE and
- * ALTER EXTENSION work while the version of the objects changes, and pg_upgrade
- * moves the objects as they are.
+ * Raise an error if the SQL objects have another version than the library.  Scripts of CREATE and
+ * ALTER EXTENSION may run while the version of the objects changes.  pg_upgrade may run, because
+ * it moves the objects unchanged.
  */
 static void
 check_version(void)
@@ -306,7 +307,7 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 				 errhint("Run CREATE EXTENSION yquota.")));
 
 	relation = table_open(oid, lockmode);
-	/* a missing OID means that an invalidation, received with the lock, has reported a change */
+	/* if the OID is missing, an invalidation received with the lock has reported a change */
 	if (tables[table].is_local && OidIsValid(tables[table].oid))
 		return relation;
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
@@ -376,7 +377,7 @@ yq_column(Relation relation, const char *name)
 Snapshot
 yq_latest_snapshot(void)
 {
-	/* a parallel plan may not take new snapshots, so its own snapshot is used */
+	/* a parallel plan may not take new snapshots, so use its own snapshot */
 	if (IsInParallelMode())
 		return RegisterSnapshot(GetActiveSnapshot());
 	return RegisterSnapshot(GetLatestSnapshot());
@@ -416,10 +417,9 @@ yq_catalog_on_abort(bool *flag)
 }
 
 /*
- * Send an invalidation of the row type of the table, as if the row type were a
- * relation; no relation has that OID. VACUUM and ANALYZE also change the relation cache
- * entry of a table.  An invalidation of the table itself would therefore not indicate a
- * change of rows.
+ * Send an invalidation of the row type of the table, as if the row type were a relation.  No
+ * relation has this OID. An invalidation of the table itself would not show that rows have
+ * changed, because VACUUM and ANALYZE also change the table's relation cache entry.
  */
 void
 yq_catalog_signal_change_of(Oid table_oid)
@@ -436,9 +436,8 @@ yq_catalog_signal_change_of(Oid table_oid)
 }
 
 /*
- * Make all sessions replan statements that read a table, and make this session replan
- * once more if its transaction is rolled back.  The server sends no such invalidation
- * when a table loses a child.
+ * Make all sessions replan statements that read a table.  This session replans once more if its
+ * transaction is rolled back.  The server sends no such invalidation when a table loses a child.
  */
 Datum
 yq_sql_replan(PG_FUNCTION_ARGS)

@@ -43,49 +43,45 @@ extern Oid	yq_table_oid(YqTable table);
  */
 extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
 
-/*
- * Tell whether a table has no pages, so that no snapshot sees rows in it.  The check is
- * cheaper than a scan.
- */
+/* Tell whether a table has no pages.  No snapshot then sees rows in it.  The check is cheaper than a scan. */
 extern bool yq_table_has_no_pages(YqTable table);
 
-/* Return the OID of the index with a name, which must be a constant, on an open table of yquota. */
+/* Return the OID of the named index of an open table.  The name must be a constant string. */
 extern Oid	yq_index_oid(YqTable table, const char *index_name);
 
 /*
- * Return the attribute number of a column, looked up by name.  A missing column is an
- * error, because the library and the SQL objects then have different versions.
+ * Return the attribute number of a named column.  A missing column is an error: the library and
+ * the SQL objects have different versions.
  */
 extern AttrNumber yq_column(Relation relation, const char *name);
 
 /*
- * Take a snapshot of the newest committed state, at every isolation level.  Charging
- * uses it to read timelines and ledger (docs/design.md 2).  The snapshot is registered;
- * the caller releases it with UnregisterSnapshot().
+ * Take a snapshot of the newest committed state, at every isolation level.  Charging reads
+ * timelines and the ledger with it (docs/design.md 2).  The snapshot is registered; the caller
+ * releases it with UnregisterSnapshot().
  */
 extern Snapshot yq_latest_snapshot(void);
 
 /*
- * Register "flag", which is set to false whenever the relation cache entry of the table
- * changes, or the whole cache is reset.  Callers register a flag once per backend.
+ * Register "flag".  It is set to false whenever the relation cache entry of the table changes, and
+ * when the whole cache is reset.  Callers register a flag once per backend.
  */
 extern void yq_catalog_on_change(YqTable table, bool *flag);
 
 /*
- * Register "flag", which is set to false only when rows of the table have changed, as
- * triggers signal, or when another table has replaced it.  VACUUM and ANALYZE do not
- * clear the flag, so it suits caches that are expensive to read again.  The caller
+ * Register "flag".  It is set to false only when rows of the table have changed, which triggers
+ * signal, or when another table has replaced the table.  VACUUM and ANALYZE do not set it to
+ * false.  The flag is therefore suitable for caches that are expensive to read again.  The caller
  * calls yq_catalog_accept_changes() before it checks the flag.
  */
 extern void yq_catalog_on_change_of_rows(YqTable table, bool *flag);
 extern void yq_catalog_accept_changes(void);
 
 /*
- * Register "flag", which is also set to false whenever a transaction or subtransaction
- * aborts or is prepared.  A cache needs this if the statement that changes its table
- * may read the cache.  If the statement fails, the server discards the invalidations of
- * its last command, although the cached rows no longer exist.  Callers register a flag
- * once per backend.
+ * Register "flag".  It is also set to false whenever a transaction or subtransaction aborts or is
+ * prepared.  A cache needs this if the statement that changes its table may read the cache.  When
+ * such a statement fails, the server discards the invalidations of its last command, although the
+ * cached rows do not exist any more.  Callers register a flag once per backend.
  */
 extern void yq_catalog_on_abort(bool *flag);
 
@@ -99,10 +95,7 @@ extern Oid	yq_identity_sequence(Relation relation, AttrNumber column);
 /* Return the role that owns yquota's tables. */
 extern Oid	yq_extension_owner(void);
 
-/*
- * Return the OID of a type in schema yquota.  The second function returns the OID of a
- * label of an enum type.
- */
+/* Return the OID of a type in schema yquota.  yq_enum_oid() returns the OID of a label of an enum type. */
 extern Oid	yq_type_oid(const char *type_name);
 extern Oid	yq_enum_oid(const char *type_name, const char *label);
 

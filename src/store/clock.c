@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(yq_sql_statement_clock);
 
 static bool setting_current = false;
 static bool setting_read = false;
-static bool clock_stands = false;	/* the clock is set by hand */
+static bool clock_stands = false;	/* true if the clock is set by hand */
 static TimestampTz clock_at = 0;	/* valid if clock_stands is true */
 
 static void
@@ -43,8 +43,8 @@ read_clock_row(const YqRow *row)
 }
 
 /*
- * Read the row of the table, if there is one.  In a parallel plan, the leader may read
- * an older row, so the result is not kept.
+ * Read the row of the table, if there is one.  In a parallel plan the result is not cached,
+ * because the leader may read an older row.
  */
 static void
 read_clock_setting(void)
@@ -60,8 +60,8 @@ read_clock_setting(void)
 }
 
 /*
- * Tell whether the clock is set by hand.  Without the extension's tables it never is.
- * Outside a transaction, the function cannot read the table.
+ * Tell whether the clock is set by hand.  Without the extension's tables it never is.  Outside a
+ * transaction, the cached setting is used.
  */
 static bool
 is_set(void)

@@ -24,18 +24,19 @@ extern TimestampTz yq_clock_now(void);
 extern TimestampTz yq_clock_statement(void);
 
 /*
- * Return the number of milliseconds to sleep until the clock shows "until", at least 0.
- * A clock that is set by hand does not advance by itself; for a future instant the
- * result is then YQ_CLOCK_STANDS.  The transaction that sets the clock wakes the
+ * Return the number of milliseconds to sleep until the clock shows "until", at least 0.  A clock
+ * that is set by hand does not advance by itself.  If the clock is set by hand and "until" is in
+ * the future, the result is YQ_CLOCK_STANDS. The transaction that sets the clock wakes the
  * sleeping process (see yq_worker_wake_at_commit in worker/worker.h).
  */
 #define YQ_CLOCK_STANDS (-1L)
 extern long yq_clock_milliseconds_until(TimestampTz until);
 
 /*
- * Read the setting again without using the cache.  Returns true when it differs from
- * the cached setting.  A process calls this when the transaction that sets the clock
- * has woken it, because the latch is set before the invalidation is sent.
+ * Read the setting of the clock again without using the cache.  Returns true when the setting
+ * differs from the cached one.  A process calls this function when a transaction that sets the
+ * clock has woken it.  The latch is set before the invalidation is sent, so the cache may be out
+ * of date.
  */
 extern bool yq_clock_reread(void);
 

@@ -29,7 +29,7 @@
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
-/* The name by which the inserting command reads the rows. */
+/* The name under which the inserting command reads the rows. */
 #define SOURCE_NAME "yquota_archived"
 
 static void
@@ -42,8 +42,8 @@ refuse_query(const char *query)
 }
 
 /*
- * Prevent the table from being dropped or renamed until the transaction ends.  It may
- * have been dropped since the caller looked it up.
+ * Prevent the table from being dropped or renamed until the transaction ends.  Check that it has
+ * not been dropped since the caller looked it up.
  */
 static void
 lock_target(Oid target)
@@ -55,7 +55,7 @@ lock_target(Oid target)
 				 errmsg("relation with OID %u does not exist", target)));
 }
 
-/* Run a query and keep its rows.  Returns the number of rows. */
+/* Run a query and store its rows.  Returns the number of rows. */
 static uint64
 read_copied_rows(const char *query, Tuplestorestate *rows)
 {
@@ -103,10 +103,10 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 }
 
 /*
- * Run a command as a role.  Returns the result of SPI_execute().  With "only_reads" the
- * command uses the snapshot of the calling statement, and its changes of settings are
- * undone.  Otherwise functions of an archive's owner could set the search path of a
- * superuser who reads a report.
+ * Run a command as a role.  Returns the result of SPI_execute().  If "only_reads" is set, the
+ * command uses the snapshot of the calling statement, and its changes of settings are undone.
+ * Otherwise functions of an archive's owner could set the search path of a superuser who reads a
+ * report.
  */
 static int
 run_as(Oid role, const char *command, bool only_reads)
@@ -148,8 +148,8 @@ insert_copied_rows(const char *target, const char *columns, const char *source)
 }
 
 /*
- * Insert from a temporary table.  Citus plans an INSERT ... SELECT again, and then does
- * not find rows that exist only under a name.
+ * Insert rows from a temporary table.  Citus plans an INSERT ... SELECT a second time, and then
+ * does not find rows that exist only as a named tuplestore.
  */
 static uint64
 insert_staged_rows(const char *target, const char *columns)

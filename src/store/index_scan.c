@@ -33,17 +33,17 @@
 #include "utils/snapmgr.h"
 
 /*
- * Limits that choose between walking forward in the index and a new descent, for
- * ascending keys.  Walking forward pays when many of the passed entries are wanted.
- * After this many unwanted entries, a new descent is cheaper.  A descent for a single
- * key is even cheaper than a descent that prepares to walk, which reads a whole page.
+ * Limits for the choice between walking forward in the index and a new descent, for ascending
+ * keys.  Walking forward is cheaper if the caller wants many of the entries that are passed.
+ * After this many entries that are not wanted, a new descent is cheaper.  A descent for a single
+ * key is cheaper still, because a descent that prepares to walk reads a whole page.
  */
 #define MERGE_MAX_STEPS 12
 
-/* A descent that prepares to walk pays when it serves this many keys. */
+/* A descent that prepares to walk is worth its cost if it serves this many keys. */
 #define MERGE_MIN_KEYS 8
 
-/* Numbers of keys that are looked up one by one: at first, and after a descent that did not pay. */
+/* Numbers of keys that are looked up one by one: at first, and after a descent that was not worth its cost. */
 #define FIRST_SINGLE_KEYS 16
 #define MORE_SINGLE_KEYS 128
 
@@ -53,30 +53,30 @@ typedef struct ScanPart
 	Relation	relation;
 	Relation	index;
 	IndexScanDesc descriptor;
-	IndexScanDesc dirty_scan;	/* opened when first needed, like the next field */
+	IndexScanDesc dirty_scan;	/* opened when first needed; so is the next field */
 	IndexScanDesc merge_scan;
-	text	   *merge_key;		/* key at which it began */
-	bool		is_positioned;	/* merge_scan is at an entry or at its end */
+	text	   *merge_key;		/* key at which merge_scan began */
+	bool		is_positioned;	/* merge_scan is at an entry or at the end */
 	bool		at_end;
 	TupleTableSlot *slot;
 } ScanPart;
 
 struct YqIndexScan
 {
-	MemoryContext context;		/* memory context of the scans, which allocate memory when they need it */
+	MemoryContext context;		/* memory context in which the scans allocate memory when they need it */
 	SnapshotData dirty_snapshot;
-	int			single_keys;	/* number of keys still to be looked up one by one */
+	int			single_keys;	/* number of keys that still have to be looked up one by one */
 	int			merged_keys;	/* number of keys since the last descent that prepared to walk */
 	int			current;		/* table that yq_index_scan_next() reads */
 	const text *key;			/* key that is looked up in the other tables */
-	YqBloomFilter *filter;		/* filter of the keys of the children; NULL: none */
+	YqBloomFilter *filter;		/* filter of the keys in the children; NULL if there is none */
 	int			part_count;
-	ScanPart *parts;			/* the table and, after they are first needed, its children */
+	ScanPart *parts;			/* the table, followed by its children once they are needed */
 };
 
 /*
- * Find the index of a child that corresponds to an index of its parent: a btree with
- * the same first column and order.
+ * Find the index of a child that corresponds to an index of its parent.  It is a btree with the
+ * same first column and order.
  */
 static Oid
 index_of_child(Relation child, Relation parent_index)
@@ -119,7 +119,7 @@ open_index(ScanPart *part, Oid index)
 	part->slot = table_slot_create(part->relation, NULL);
 }
 
-/* Open the newest child first, because a repeated event most often concerns it. */
+/* Open the newest child first, because a repeated event usually concerns it. */
 static void
 open_children(YqIndexScan *scan)
 {
@@ -137,7 +137,7 @@ open_children(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Tell whether the children must be searched for the present key.  If so, they are open afterwards. */
+/* Tell whether the children must be searched for the present key.  If so, open them. */
 static bool
 children_may_have(YqIndexScan *scan)
 {
@@ -263,7 +263,10 @@ yq_index_scan_find(YqIndexScan *scan, const text *key)
 
 /* -- ascending keys ------------------------------------------------------ */
 
-/* Go to the next entry of the merge scan.  This function and the next ones run in the context of the scan. */
+/*
+ * Go to the next entry of the merge scan.  This function and the following ones run in the memory
+ * context of the scan.
+ */
 static void
 advance(ScanPart *part)
 {
@@ -440,9 +443,9 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 	ScanPart *part = &scan->parts[0];
 
 	/*
-	 * If a row exists, a transaction that inserts another row will withdraw it, and may be
-	 * waiting for this transaction.  A transaction that changes the row waits for a
-	 * transaction that deletes it.
+	 * Do not wait for a transaction that inserts another row with the key of an existing row.  It will
+	 * withdraw its row, and may be waiting for this transaction.  A transaction that changes the
+	 * existing row waits for a transaction that deletes the row.
 	 */
 	yq_index_scan_seek(scan, key);
 	if (find_next(scan))
@@ -462,7 +465,7 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 		if (!TransactionIdIsValid(busy))
 			return part->slot;
 
-		/* the other transaction came second, and will withdraw its row */
+		/* the other transaction came second and will withdraw its row */
 		if (yq_index_scan_is_ours(scan, key))
 			return NULL;
 

@@ -30,21 +30,25 @@ extern void yq_index_scan_close(YqIndexScan *scan); /* NULL is ignored */
 
 extern Relation yq_index_scan_relation(YqIndexScan *scan);
 
-/* Begin the look-up of a key.  NULL matches any row. */
+/* Begin to look up a key.  NULL matches any row. */
 extern void yq_index_scan_seek(YqIndexScan *scan, const text *key);
 
 /* Return the next row, in a slot that is valid until the next call, or NULL at the end. */
 extern TupleTableSlot *yq_index_scan_next(YqIndexScan *scan);
 
-/* Return the first row with a key, or (NULL) with any key.  Returns NULL when there is none. */
+/*
+ * Return the first row with a key, or the first row of all if the key is NULL. Returns NULL when
+ * there is no such row.
+ */
 extern TupleTableSlot *yq_index_scan_find(YqIndexScan *scan, const text *key);
 
 /*
- * Return the first row with a key.  Callers with many keys in ascending order ("C"
- * collation) use this function, because it is cheaper than a separate look-up of each
- * key.  It may miss rows that were inserted since the first key.  A caller that finds
- * no row and must be sure looks the key up with yq_index_scan_seek().  The slot is
- * valid until the next call.
+ * Return the first row with a key, or NULL. The slot is valid until the next call.
+ *
+ * Callers with many keys in ascending order ("C" collation) use this function, because it is
+ * cheaper than looking up each key separately.  The function may miss rows that were inserted
+ * since the first key was looked up.  A caller that must be sure that there is no row then calls
+ * yq_index_scan_seek().
  */
 extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *scan, const text *key);
 
@@ -52,23 +56,22 @@ extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *scan, const text *key)
 extern void yq_index_scan_restart(YqIndexScan *scan);
 
 /*
- * Return the row with a unique key.  Another transaction may be inserting or replacing
- * that row.  If no row exists yet, the function waits for the end of that transaction
- * and searches again.  Returns NULL when there is no row.
+ * Return the row with a unique key, or NULL when there is none.  If no row exists yet and another
+ * transaction is inserting or replacing one, the function waits for the end of that transaction
+ * and searches again.
  */
 extern TupleTableSlot *yq_index_scan_wait_for(YqIndexScan *scan, const text *key);
 
 /*
- * Tell whether a unique key has a row other than "except", or another transaction is
+ * Tell whether a row other than "except" has a unique key, or whether another transaction is
  * inserting such a row.  The function does not wait.
  */
 extern bool yq_index_scan_is_taken(YqIndexScan *scan, const text *key, ItemPointer except);
 
 /*
- * Tell whether this transaction has inserted a row with a unique key, even if it has
- * deleted the row since.  Other transactions wait for the end of this transaction.  In
- * this function and the previous one, a row that was withdrawn as a duplicate
- * (yq_claim_withdraw) does not count.
+ * Tell whether this transaction has inserted a row with a unique key, even if it has deleted the
+ * row since.  Other transactions then wait for the end of this transaction.  This function and the
+ * previous one ignore a row that was withdrawn as a duplicate (yq_claim_withdraw).
  */
 extern bool yq_index_scan_is_ours(YqIndexScan *scan, const text *key);
 

@@ -44,7 +44,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* The role that called the function that now runs as the owner; InvalidOid: no such function runs. */
+/* The role that called the function which now runs as the owner; InvalidOid if no such function runs. */
 static Oid	caller = InvalidOid;
 
 Oid
@@ -203,7 +203,7 @@ yq_role_scope_reads_all(Oid role)
 	return find_readable(role).all;
 }
 
-/* The kind of access that is searched for among those of a role. */
+/* The kind of access that is searched for in the grants of a role. */
 typedef struct WantedKind
 {
 	Oid			role;
@@ -249,7 +249,7 @@ yq_sql_is_trusted(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_reads_all);
 
-/* reads_all(): may the calling role see every project? */
+/* reads_all() tells whether the calling role may see every project. */
 Datum
 yq_sql_reads_all(PG_FUNCTION_ARGS)
 {
@@ -258,7 +258,10 @@ yq_sql_reads_all(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_readable_projects);
 
-/* readable_projects(): the projects allowed individually, and their descendants */
+/*
+ * readable_projects() returns the projects that were granted to the calling role individually, and
+ * their descendants.
+ */
 Datum
 yq_sql_readable_projects(PG_FUNCTION_ARGS)
 {
@@ -271,7 +274,7 @@ yq_sql_readable_projects(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_acts_as);
 
-/* acts_as(kind): does the calling role have that kind of access, or is it the owner? */
+/* acts_as(kind) tells whether the calling role has this kind of access or is the owner. */
 Datum
 yq_sql_acts_as(PG_FUNCTION_ARGS)
 {

@@ -17,16 +17,16 @@
 extern Oid	yq_role_scope_role(void);
 
 /*
- * Return the role that has sent the rows which the running statement inserts.  This is
- * the acting role.  If the acting role is yquota's owner, as in a SECURITY DEFINER
- * function of yquota, it is the current role of the session.
+ * Return the role that has sent the rows which the running statement inserts.  This is the acting
+ * role.  If the acting role is yquota's owner, as in a SECURITY DEFINER function of yquota, the
+ * current role of the session is returned.
  */
 extern Oid	yq_role_scope_sender(void);
 
 /*
- * Make yq_role_scope_role() return the current user again while the reader's code runs,
- * because that code may call functions of other roles.  The caller restores the
- * returned role afterwards, even after an error.
+ * Make yq_role_scope_role() return the current user again while the reader's code runs.  The
+ * reader's code may call functions of other roles.  The caller restores the returned role
+ * afterwards, even after an error.
  */
 extern Oid	yq_role_scope_forget(void);
 extern void yq_role_scope_restore(Oid forgotten);
@@ -35,8 +35,8 @@ extern void yq_role_scope_restore(Oid forgotten);
 extern bool yq_role_scope_reads_all(Oid role);
 
 /*
- * Tell whether a role has a kind of access (role_grant).  Membership in a
- * role that has it suffices, and so do the privileges of the owner.
+ * Tell whether a role has a kind of access (role_grant).  The role has it if it is a member of a
+ * role with this access, or if it has the privileges of the owner.
  */
 extern bool yq_role_scope_acts_as(Oid role, const char *kind);
 
@@ -56,11 +56,11 @@ extern bool yq_role_scope_is_trusted(Oid role);
 extern void yq_role_scope_check_attributable(const char *table_name);
 
 /*
- * Tell whether this session restores a dump.  Such a session has set the parameters
- * that pg_dump and pg_restore set first: check_function_bodies is off,
- * client_min_messages is warning, and row_security has either value.  Both the login
- * role and yq_role_scope_role() must have the privileges of yquota's owner.  Restored
- * rows are stored unchanged, and triggers derive nothing from them.
+ * Tell whether this session restores a dump.  The function recognizes the parameters that pg_dump
+ * and pg_restore set first: check_function_bodies is off, client_min_messages is warning, and
+ * row_security has been set.  Both the login role and yq_role_scope_role() must have the
+ * privileges of yquota's owner.  Restored rows are stored unchanged, and triggers compute nothing
+ * from them.
  */
 extern bool yq_role_scope_is_restoring(void);
 

@@ -34,8 +34,8 @@ typedef struct RowConverter
 } RowConverter;
 
 /*
- * Prepare a call of to_jsonb() that contains the type of the argument, because
- * to_jsonb() looks the type up there.
+ * Prepare a call of to_jsonb() that contains the type of the argument.  to_jsonb() takes the type
+ * from the call.
  */
 static void
 prepare_column(FmgrInfo *to_jsonb, Form_pg_attribute column, MemoryContext context)

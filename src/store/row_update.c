@@ -51,7 +51,7 @@ yq_claim_delete(Relation relation, ItemPointer tid)
 	return delete_row(relation, tid, false);
 }
 
-/* Lock a row as it is at this moment. */
+/* Lock a row in its newest version. */
 static TM_Result
 lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
 {
@@ -98,8 +98,8 @@ yq_claim_is_withdrawn(TupleTableSlot *slot)
 /* -- row update ---------------------------------------------------------------- */
 
 /*
- * Changes use routines of the executor that were made for logical replication.  They
- * cost a fraction of the start and end of a statement.
+ * Rows are changed by the executor's routines for logical replication.  They cost a fraction of
+ * starting and ending a statement.
  */
 
 struct YqRowUpdate
@@ -112,11 +112,11 @@ struct YqRowUpdate
 	EState	   *estate;
 	ResultRelInfo *result;
 	EPQState	recheck;
-	TupleTableSlot *key;		/* all columns are null except the searched key */
+	TupleTableSlot *key;		/* all columns are null except those of the key */
 	TupleTableSlot *found;
 	bool		is_found;
 	TupleTableSlot *changed;	/* the new row */
-	bool		has_done[CMD_DELETE + 1];	/* by CmdType: the statement triggers of that kind have fired */
+	bool		has_done[CMD_DELETE + 1];	/* by CmdType: true if the statement triggers of this kind have fired */
 };
 
 static TupleTableSlot *

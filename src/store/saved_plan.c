@@ -24,9 +24,9 @@
 
 /* -- attempt ------------------------------------------------------------------- */
 
-/* Do work that may fail while the transaction continues. */
+/* Run work that may fail in a subtransaction. */
 
-/* Tell whether rows, or checks and triggers of rows, have caused an error. */
+/* Tell whether the error was caused by rows, or by checks or triggers of rows. */
 static bool
 is_of_rows(int code)
 {
@@ -87,15 +87,15 @@ yq_attempt_dry(void (*function) (void *), void *argument)
 /* -- saved plan ---------------------------------------------------------------- */
 
 /*
- * Saved plans find rows by indexes, even while a table is small, because a plan is kept
- * and the table grows.
+ * Saved plans use indexes even while a table is small, because the plan is kept when the table
+ * grows.
  *
- * Plans name tables and types by OID.  They are made again after an invalidation of the
- * table of applications, as when the extension is dropped and created again.
+ * Plans refer to tables and types by OID. They are made again after an invalidation of the table
+ * of applications.  One is sent when the extension is dropped and created again.
  *
- * A plan that skips empty tables is made again when one of them is no longer empty.
- * Starting the plan nodes that have no rows to read would take longer than running the
- * rest.
+ * A plan may skip empty tables.  It is made again when one of these tables is not empty any more.
+ * Without skipping, starting the plan nodes without rows would take longer than running the rest
+ * of the plan.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
@@ -106,7 +106,7 @@ static bool is_current = false;
 /* The tables for which may_have_rows() may be called. */
 static const YqTable optional_tables[] = {YQ_PROJECT_FAMILY, YQ_EXPIRED_GRANT, YQ_HOLD, YQ_ACCRUING_RESERVATION};
 
-/* The tables that the plan which is being made does not read.  An error resets it. */
+/* The tables that are skipped by the plan which is being made.  An error resets it. */
 static uint32 left_out = 0;
 static bool is_planning = false;
 
@@ -142,7 +142,7 @@ find_parameter_type(const char *name)
 }
 
 /*
- * Find the empty tables.  The snapshot was taken before, so it sees no row that was
+ * Find the empty tables.  The snapshot was taken before.  It therefore does not see a row that is
  * inserted into these tables later.
  */
 static uint32
@@ -203,9 +203,8 @@ execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Sna
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	/*
-	 * Disabled plan types have a cost that would trigger JIT compilation.  Compared with
-	 * that cost, the planner would regard starting parallel workers as free, even once for
-	 * each row.
+	 * Disabled plan types have such a high cost that it would trigger JIT compilation.  Compared with
+	 * this cost, the planner would consider starting parallel workers as free, even once for each row.
 	 */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);

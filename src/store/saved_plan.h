@@ -16,65 +16,67 @@
 
 /* -- attempt ------------------------------------------------------------------- */
 
-/* Do work that may fail while the transaction continues. */
+/* Run work that may fail in a subtransaction. */
 
 /*
- * Run a function in a subtransaction.  Returns NULL when it succeeds; its effects then
- * stay.  If rows or their checks cause an error, its effects are undone, and the result
- * is the error, in the caller's context.  Errors of the server, the session or other
- * transactions are thrown.
+ * Run a function in a subtransaction.  If the function succeeds, its effects stay and the result
+ * is NULL. If rows or their checks cause an error, its effects are undone.  The result is then the
+ * error, in the caller's context.  Errors of the server, the session or other transactions are
+ * thrown.
  */
 extern ErrorData *yq_attempt(void (*function) (void *), void *argument);
 
-/* Run a function in a subtransaction, and always undo its effects.  NULL means that it would succeed. */
+/*
+ * Run a function in a subtransaction, and always undo its effects.  The result is NULL if the
+ * function succeeds.
+ */
 extern ErrorData *yq_attempt_dry(void (*function) (void *), void *argument);
 
 /* -- saved plan ---------------------------------------------------------------- */
 
 /*
- * Saved statements change rows under locks that the caller has taken before
- * (queue_lock.h).  A statement therefore never meets a row that another transaction is
- * changing.  Triggers fire.
+ * Run saved SQL statements.  They change rows under locks that the caller has taken before
+ * (queue_lock.h).  A statement therefore never meets a row that another transaction is changing.
+ * Triggers fire.
  */
 
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 25
 
 /*
- * A saved statement, to be defined as static; the fields after skips_empty belong to
- * saved_plan.c.  Types are names in pg_catalog, or in yquota if they begin with
- * "yquota.".
+ * A saved statement.  Define it as static; the fields after skips_empty belong to saved_plan.c.
+ * Types are names in pg_catalog, or in schema yquota if they begin with "yquota.".
  */
 typedef struct YqSavedPlan
 {
 	const char *command;
-	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* types of the parameters, up to the first NULL */
-	bool		plans_once;		/* the plan does not depend on the values, for example on the length of arrays */
-	bool		plans_each_time;	/* the plan is made for the present values */
-	bool		skips_empty;	/* the plan does not read tables for which may_have_rows() is false */
+	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* types of the parameters, followed by NULL */
+	bool		plans_once;		/* use a generic plan: it does not depend on the values */
+	bool		plans_each_time;	/* make the plan for the present values */
+	bool		skips_empty;	/* the plan skips tables for which may_have_rows() is false */
 	struct _SPI_plan *plan;
-	uint64		generation;		/* generation in which it was planned */
-	uint32		left_out;		/* tables that the plan does not read, one bit per table */
+	uint64		generation;		/* generation in which the plan was made */
+	uint32		left_out;		/* tables that the plan skips, one bit per table */
 } YqSavedPlan;
 
 /*
- * Run the statement; nulls may be NULL when no value is null.  Returns the number of
- * rows.  The caller is connected to SPI, which contains the returned rows.
+ * Run the statement.  "nulls" may be NULL when no value is null.  Returns the number of rows.  The
+ * caller is connected to SPI, and finds the rows in SPI_tuptable.
  */
 extern uint64 yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls);
 
 /* Run a SELECT, whose values are not null, with a snapshot. */
 extern uint64 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot);
 
-/* Run a statement when not connected to SPI.  Returns the number of rows. */
+/* Run a statement when the caller is not connected to SPI. Returns the number of rows. */
 extern uint64 yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls);
 
 /*
- * Run statements with the same values and types one after another, if the first one
- * returns rows.  Returns the number of rows of the first one.
+ * Run a statement.  If it returns rows, run the other statements one after another with the same
+ * values and types.  Returns the number of rows of the first statement.
  */
 extern uint64 yq_saved_plans_execute(YqSavedPlan *statements, int count, Datum *values);
 
-/* Return the first column of the resulting rows, as strings (char *) in the caller's context. */
+/* Return the first column of the result as strings (char *) in the caller's context. */
 extern List *yq_saved_plan_strings(YqSavedPlan *statement, Datum *values);
 
 #endif							/* YQ_SAVED_PLAN_H */

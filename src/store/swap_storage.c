@@ -120,7 +120,7 @@ index_alike(Relation ours, Relation theirs, const AttrMap *same_columns)
 		ours->rd_rel->reltablespace == theirs->rd_rel->reltablespace;
 }
 
-/* Return the index among "candidates" that equals "index", and remove it from the list. */
+/* Return the position of the index in "candidates" that equals "index", and remove it from the list. */
 static Oid
 take_alike(Relation parent, Oid index, List **candidates)
 {
@@ -169,9 +169,8 @@ copy_class_row(Oid relation)
 }
 
 /*
- * Exchange the marks of files that this transaction has created, because such files
- * need no WAL (wal_level = minimal). Cached entries must not continue to use their open
- * files.
+ * Exchange the marks of files that this transaction has created.  Such files need no WAL if
+ * wal_level = minimal.  Relation cache entries must also close their open files.
  */
 static void
 note_new_files(Oid parent, Oid child)
@@ -189,7 +188,7 @@ note_new_files(Oid parent, Oid child)
 	relation_close(theirs, NoLock);
 }
 
-/* Move the dependency of a TOAST table, if there is one, to its new table. */
+/* Make the TOAST table depend on its new table, if there is a TOAST table. */
 static void
 hand_over_toast(Oid toast, Oid new_owner)
 {
@@ -255,8 +254,8 @@ rename_toast(Oid table, const char *format)
 }
 
 /*
- * Move the row counts that autovacuum uses.  The child has received rows to analyze,
- * freeze and mark as all-visible; the parent has none left.
+ * Move the row counts that autovacuum uses.  The child has received all rows that have to be
+ * analyzed, frozen and marked as all-visible.
  */
 static void
 count_rows(Relation parent, Relation child)
@@ -329,7 +328,7 @@ yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 	check_table(child);
 	check_alike(parent, child);
 
-	/* rows that serializable transactions have read are now in the other table */
+	/* rows that serializable transactions have read are now stored in the other table */
 	TransferPredicateLocksToHeapRelation(parent);
 	TransferPredicateLocksToHeapRelation(child);
 	count_rows(parent, child);

@@ -153,17 +153,17 @@ yq_row_bigint(const YqRow *row, int column, int64 otherwise)
 /* -- journal scan -------------------------------------------------------------- */
 
 /*
- * Rows of a journal that a session has not read yet.
+ * Read rows of a journal that the session has not read yet.
  *
- * The snapshot of an earlier reading contains the number of each transaction that was
- * running at that time.  The rows of such a transaction take one descent of the index.
- * It does not matter how long the transaction has run, and how much other transactions
- * have written in the meantime.
+ * The snapshot of an earlier reading contains the ids of all transactions that were running at
+ * that time.  The rows of each such transaction are found by one descent of the index.  The cost
+ * does not depend on how long the transaction has run, or on how much other transactions have
+ * written in the meantime.
  */
 
 /* -- transactions ------------------------------------------------------------ */
 
-/* Return the full number of a transaction in a snapshot.  No such transaction is later than "next". */
+/* Return the 64-bit id of a transaction in a snapshot.  No such transaction is later than "next". */
 static FullTransactionId
 full_number(FullTransactionId next, TransactionId number)
 {
@@ -219,7 +219,7 @@ typedef struct JournalScan
 	AttrNumber	changed_by;
 	FullTransactionId own;
 	YqRow		row;
-	YqJournalReader reader;		/* NULL: rows are only counted */
+	YqJournalReader reader;		/* NULL if rows are only counted */
 	int64		count;
 } JournalScan;
 
@@ -275,8 +275,8 @@ scan_transaction(JournalScan *scan, FullTransactionId transaction)
 }
 
 /*
- * Tell whether a transaction has ended.  Rows of running transactions are not visible,
- * so their ranges are skipped.
+ * Tell whether a transaction has ended.  Rows of running transactions are not visible, so they are
+ * not looked up.
  */
 static bool
 has_ended(FullTransactionId transaction, Snapshot snapshot, FullTransactionId oldest)

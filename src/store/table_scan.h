@@ -22,14 +22,14 @@ typedef struct YqRow
 {
 	TupleTableSlot *slot;
 	const AttrNumber *columns;
-	void	   *argument;		/* argument of the caller */
+	void	   *argument;		/* passed to the reader */
 } YqRow;
 
 typedef void (*YqRowReader) (const YqRow *row);
 
 /*
- * Call the reader for each row, with the columns that are named.  If the snapshot is
- * NULL, the scan reads the newest committed state after the table is locked.
+ * Call the reader for each row, with the named columns.  If the snapshot is NULL, the scan locks
+ * the table and reads the newest committed state.
  */
 extern void yq_table_scan(YqTable table, Snapshot snapshot, const char *const *names, int count,
 						 YqRowReader reader, void *argument);
@@ -39,9 +39,9 @@ extern void yq_table_scan_keys(YqTable table, const char *index_name, Snapshot s
 							  const char *const *names, int count, YqRowReader reader, void *argument);
 
 /*
- * Call the reader for rows in the order of an index whose first column is a text with
- * collation "C".  If "below" is NULL, these are the rows with the key "from".
- * Otherwise they are the rows with keys from "from" up to, but not including, "below".
+ * Call the reader for rows in the order of an index.  Its first column is a text with collation
+ * "C".  If "below" is NULL, these are the rows with the key "from".  Otherwise they are the rows
+ * with keys from "from" up to, but not including, "below".
  */
 extern void yq_table_scan_index(YqTable table, const char *index_name, Snapshot snapshot,
 							   const char *from, const char *below,
@@ -54,37 +54,36 @@ extern Datum yq_row_value(const YqRow *row, int column, bool *isnull);
 /* Return a column as a palloc'd string, or NULL. */
 extern char *yq_row_text(const YqRow *row, int column);
 
-/* Return the bytes of a text, which are valid as long as the row.  For null, data is NULL. */
+/* Return the bytes of a text.  They are valid as long as the row.  If the text is null, "data" is NULL. */
 extern YqBytes yq_row_bytes(const YqRow *row, int column);
 
-/* Return the boolean in a column; null counts as false. */
+/* Return the boolean in a column.  A null counts as false. */
 extern bool yq_row_bool(const YqRow *row, int column);
 
-/* Return the integer in a column, or "otherwise" for null. */
+/* Return the integer in a column, or "otherwise" if it is null. */
 extern int32 yq_row_integer(const YqRow *row, int column, int32 otherwise);
 extern int64 yq_row_bigint(const YqRow *row, int column, int64 otherwise);
 
 /* -- journal scan -------------------------------------------------------------- */
 
 /*
- * Rows of a journal that a session has not read yet.
+ * Read rows of a journal that the session has not read yet.
  *
- * A journal is a table to which transactions append rows with their transaction number,
- * and whose rows are never updated. The number is in the column changed_by xid8; an
- * index covers the rows that have a number.  A session remembers which transactions it
- * has seen.  Later it reads the rows of all other transactions: those that had not
- * begun by then, and those that were running.  The length of the journal does not
- * matter.  PgQ reads its event tables in the same way.
+ * A journal is a table to which transactions append rows with their transaction id in the column
+ * changed_by xid8.  Rows are never updated.  An index contains the rows that have an id.  A
+ * session remembers which transactions it has seen.  Later it reads the rows of all other
+ * transactions: those that had not begun at that time, and those that were running.  The length of
+ * the journal does not matter.  PgQ reads its event tables in the same way.
  */
 
 /* The transactions that a session has seen. */
 typedef struct YqSeen
 {
 	FullTransactionId oldest;	/* all transactions before this one have been seen */
-	FullTransactionId next;		/* so have those from "oldest" to before this one, except ... */
-	FullTransactionId *running; /* ... these, which were running; in ascending order */
+	FullTransactionId next;		/* this transaction and later ones have not been seen */
+	FullTransactionId *running; /* seen from "oldest" on, except these, which were running; ascending */
 	int			running_count;
-	FullTransactionId own;		/* the session's own transaction, partly seen; invalid if it has written nothing */
+	FullTransactionId own;		/* the session's own transaction, partly seen; invalid if it has no id */
 } YqSeen;
 
 typedef struct YqJournal
@@ -93,21 +92,27 @@ typedef struct YqJournal
 	const char *index_name;		/* name of an index on changed_by */
 } YqJournal;
 
-/* Read a row.  With "is_own", the row belongs to seen->own, and the session may have read it already. */
+/*
+ * Read a row.  If "is_own" is set, the row belongs to the transaction seen->own, and the session
+ * may have read it already.
+ */
 typedef void (*YqJournalReader) (const YqRow *row, bool is_own);
 
-/* Remember the transactions that a snapshot sees.  The array is allocated in the context. */
+/* Remember the transactions that a snapshot sees.  The array of ids is allocated in the context. */
 extern void yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context);
 
-/* Return the first transaction such that the snapshot sees all committed transactions before it. */
+/*
+ * Return the oldest transaction that had not ended when the snapshot was taken.  The snapshot sees
+ * all committed transactions before this one.
+ */
 extern FullTransactionId yq_seen_oldest(Snapshot snapshot);
 
-/* Free the array and forget all transactions. */
+/* Free the array and forget all transactions that were seen. */
 extern void yq_seen_forget(YqSeen *seen);
 
 /*
- * Call the reader for each row that the snapshot sees and "seen" does not, and for all
- * rows of seen->own.  "names" are the columns that the reader uses.
+ * Call the reader for each row that the snapshot sees and that the session has not seen.  The rows
+ * of seen->own are always read.  "names" are the columns that the reader uses.
  */
 extern void yq_journal_scan(const YqJournal *journal, const YqSeen *seen, Snapshot snapshot,
 							const char *const *names, int count, YqJournalReader reader, void *argument);
@@ -116,8 +121,8 @@ extern void yq_journal_scan(const YqJournal *journal, const YqSeen *seen, Snapsh
 extern int64 yq_journal_count(const YqJournal *journal, FullTransactionId transaction, Snapshot snapshot);
 
 /*
- * Return the file number of the table.  TRUNCATE changes it, and no row of the journal
- * reports the removed rows.
+ * Return the number of the table's file.  TRUNCATE changes this number.  The journal has no rows
+ * about rows that TRUNCATE removes.
  */
 extern Oid	yq_journal_file(const YqJournal *journal);
 
