@@ -1,7 +1,5 @@
---
--- The price evaluator.  These functions read the newest committed timelines.  A role that can
--- read a view based on these functions may also call them.
---
+-- The price evaluator.  These functions read the newest committed timelines.  Roles that can read a view based on
+-- these functions may also call them.
 
 CREATE FUNCTION yquota_internal.accrued(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)
@@ -9,7 +7,7 @@ RETURNS numeric
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_accrued';
 COMMENT ON FUNCTION yquota_internal.accrued(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Return the credits for holding an allocation over an interval of time, exactly; 0 when to_at comes first, because nothing accrues before its start';
+	'Return the credits for holding an allocation over an interval of time, exactly.  Nothing accrues before the start, so the result is 0 when to_at is before from_at';
 
 CREATE FUNCTION yquota_internal.dominant(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)
@@ -17,7 +15,7 @@ RETURNS text
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_dominant';
 COMMENT ON FUNCTION yquota_internal.dominant(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Return the resource type with the largest part of accrued(); NULL when that is zero';
+	'Return the resource type with the largest part of accrued(); NULL when accrued() is zero';
 
 CREATE FUNCTION yquota_internal.rate(
 	allocation yquota.resource, factors text[], at timestamptz)
@@ -36,7 +34,7 @@ RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'yq_sql_price_intervals';
 COMMENT ON FUNCTION yquota_internal.price_intervals(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Return the parts of accrued(): a row per interval in which no price of the allocation, no factor and no charging mode changes.  An empty interval has one row';
+	'Return the parts of accrued(), one row per interval.  In an interval no price of the allocation, no factor and no charging mode changes.  An empty interval has one row';
 
 CREATE FUNCTION yquota_internal.multiplier_in_force(resource_type text, at timestamptz)
 RETURNS numeric
@@ -56,7 +54,7 @@ RETURNS jsonb
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_set_columns';
 COMMENT ON FUNCTION yquota_internal.set_columns(record) IS
-	'Return a row as an object of its columns that are not NULL, as to_jsonb() without NULLs, in a fraction of the time';
+	'Return a row as a JSON object of its columns that are not NULL. The result equals that of to_jsonb() without NULLs, but takes a fraction of the time';
 
 CREATE FUNCTION yquota_internal.shape(allocation yquota.resource)
 RETURNS yquota.resource
@@ -77,14 +75,14 @@ RETURNS timestamptz
 LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_next_label_change';
 COMMENT ON FUNCTION yquota_internal.next_label_change(text, timestamptz) IS
-	'Return the first instant after another one at which prices by label may change for a node; NULL for none';
+	'Return the first instant after "after" at which the prices of a node''s containers may change because its label changes; NULL if there is none';
 
 CREATE FUNCTION yquota_internal.label_stretches(node text, from_at timestamptz, to_at timestamptz)
 RETURNS TABLE (since timestamptz, until timestamptz)
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1
 AS 'MODULE_PATHNAME', 'yq_sql_label_stretches';
 COMMENT ON FUNCTION yquota_internal.label_stretches(text, timestamptz, timestamptz) IS
-	'Return the parts of an interval in which a node keeps the label that counts for prices, one row at least';
+	'Return the parts of an interval in which the label that decides about a node''s prices stays the same.  The result has at least one row';
 
 CREATE FUNCTION yquota_internal.factor_names(
 	project text, application_id text, username text, queue text, node text, since timestamptz,
@@ -93,14 +91,14 @@ RETURNS text[]
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, text, timestamptz, yquota.execution_type, numeric, text) IS
-	'Return the names of the price factors, outages and charging modes that apply to a container: dimension, name, dimension, name ...  With the waiting_factor of a waiting container, "waiting" and the factor come first.  Without a label, the node has the one in force at "since"';
+	'Return the names of the price factors, outages and charging modes that apply to a container.  The result is an array of dimension, name, dimension, name ... If waiting_factor is given, the array begins with "waiting" and this factor.  If label is NULL, the label of the node at "since" is used';
 
 CREATE FUNCTION yquota_internal.reserved_factor(accepted_at timestamptz)
 RETURNS numeric
 LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_reserved_factor';
 COMMENT ON FUNCTION yquota_internal.reserved_factor(timestamptz) IS
-	'Return the part of its price that a reservation pays if it is accepted at an instant, by the newest committed charging rules.  0 without one';
+	'Return the part of its price that a reservation pays if it is accepted at an instant, by the newest committed charging rules.  The result is 0 if no rule is in force';
 
 CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -110,7 +108,7 @@ CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 			+ extract(minute FROM duration) * 60000000
 			+ extract(microseconds FROM duration))::bigint;
 COMMENT ON FUNCTION yquota_internal.microseconds(interval) IS
-	'Return the length of an interval; a month counts as 30 days, as when intervals are compared';
+	'Return the length of an interval in microseconds.  A month counts as 30 days, as when intervals are compared';
 
 CREATE FUNCTION yquota_internal.divide_half_even(
 	numerator numeric, denominator numeric, decimals integer)
@@ -118,7 +116,7 @@ RETURNS numeric
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_divide_half_even';
 COMMENT ON FUNCTION yquota_internal.divide_half_even(numeric, numeric, integer) IS
-	'Return a quotient rounded once, half to even, to a number of decimals';
+	'Return a quotient with a number of decimals, rounded once, half to even';
 
 CREATE FUNCTION yquota_internal.invalidate_prices()
 RETURNS trigger
@@ -142,4 +140,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_change() IS
-	'Refuse changes of an append-only table; the argument of the trigger gives the reason';
+	'Refuse changes of an append-only table.  The argument of the trigger is the reason in the error';

@@ -1,30 +1,27 @@
+-- Pricing, first part: the common steps of every change of prices, and the configuration that decides about prices
+-- (docs/design.md 2).
 --
--- Pricing, first part: the common steps of every change of prices, and the configuration from
--- which prices follow (docs/design.md 2).
---
--- A change of prices goes through the triggers of the tables, whether a function or a plain
--- INSERT, UPDATE or DELETE makes it.  The triggers take one lock and refuse changes of amounts
--- that have been settled or shown.  They note the change in yquota.pricing_change, which
--- invalidates caches.
+-- A change of prices goes through the triggers of the tables.  It may be made by a function or by a plain INSERT,
+-- UPDATE or DELETE. The triggers take one lock.  They refuse a change of amounts that have been settled or shown.
+-- They record the change in yquota.pricing_change, which invalidates caches.
 --
 -- While a dump is being restored, the triggers do nothing, so that rows come back unchanged.
---
 
 CREATE FUNCTION yquota_internal.restoring() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_restoring';
 COMMENT ON FUNCTION yquota_internal.restoring() IS
-	'Tell whether this session restores a dump, by the settings that pg_dump and pg_restore begin with, for members of the owning role only';
+	'Tell whether this session restores a dump.  It looks at the settings that pg_dump and pg_restore change first, and is true only for members of the owning role';
 
 CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- the clock loads the library, which defines the settings
+	-- calling the clock loads the library, which defines the settings
 	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN
 		((extract(epoch FROM current_setting(setting_name)::interval) * 1000)::bigint
 		 || ' milliseconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.duration(text) IS
-	'Turn a duration of the configuration into an interval of hours and less: a day of a setting is 24 hours in every time zone';
+	'Convert a duration of the configuration to an interval without days.  A day of a setting is 24 hours in every time zone';
 
 CREATE FUNCTION yquota_internal.lock_pricing() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -48,8 +45,8 @@ CREATE FUNCTION yquota_internal.last_event_at() RETURNS timestamptz
 COMMENT ON FUNCTION yquota_internal.last_event_at() IS
 	'Return the latest instant of any event received; NULL before the first one';
 
--- Settlement can pass the latest event: a START repeated with a new allocation settles at its
--- recorded_at.  The end of a period settles running containers without any event.
+-- The latest event is not enough.  A START repeated with a new allocation settles at its recorded_at, which is later.
+-- The end of a period settles running containers without an event.
 CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -65,11 +62,9 @@ CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 				  UNION ALL
 				  SELECT max(reserved."to") FROM yquota.reservation_charge AS reserved) AS settled);
 COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
-	'Return an instant after which nothing was settled; NULL before the first event and the first end of a period';
+	'Return an instant after which nothing has been settled; NULL before the first event and the first end of a period';
 
---
--- The rule for points in the past
---
+-- The rule for points in the past.
 
 CREATE FUNCTION yquota_internal.reserved_after(instant timestamptz, shown_until timestamptz, of_project text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -89,7 +84,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz, text) IS
-	'Return a sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on.  The reservation is one of a project or, with NULL, of any; NULL when there is none';
+	'Return a sentence about an amount of a reservation, posted or shown, that depends on prices after an instant; NULL when there is none.  of_project limits the search to one project; NULL searches all';
 
 CREATE FUNCTION yquota_internal.settled_after(instant timestamptz, of_project text DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -104,7 +99,7 @@ BEGIN
 	INTO found_detail
 	FROM yquota_internal.charge_in_effect AS c
 	WHERE c."to" >= instant
-	  -- padding is charged at the price of the very end
+	  -- padding is charged at the price at the end of the run
 	  AND (c.padding IS NOT NULL OR (c."to" > instant AND c."to" > c."from"))
 	  AND (of_project IS NULL OR c.project = of_project)
 	LIMIT 1;
@@ -120,7 +115,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz, text) IS
-	'Return a sentence about one amount, settled or shown, that depends on prices from an instant on.  The amount is one of a project or, with NULL, of any; NULL when there is none';
+	'Return a sentence about an amount, settled or shown, that depends on prices after an instant; NULL when there is none.  of_project limits the search to one project; NULL searches all';
 
 CREATE FUNCTION yquota_internal.refuse_past_change(
 	what text, instant timestamptz, found_detail text) RETURNS void
@@ -138,7 +133,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) IS
-	'Refuse a change in the past because of an amount that a sentence describes';
+	'Refuse a change in the past if found_detail, a sentence about an affected amount, is not NULL';
 
 CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text, of_project text DEFAULT NULL)
 	RETURNS void
@@ -153,9 +148,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text, text) IS
-	'Refuse a point before the clock where it would change an amount already settled or already shown';
+	'Refuse a point before the clock if it would change an amount that has been settled or shown';
 
--- Reads the first segment of a wait only, because the segments behind it have the same rule.
+-- Only the first segment of each wait is read, because its later segments have the same rule.
 CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestamptz) RETURNS text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -180,7 +175,7 @@ CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestam
 		LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) IS
-	'Return a sentence about one wait, charged or shown, that began between two instants, the second of which may be NULL; NULL when there is none';
+	'Return a sentence about a wait, charged or shown, that began at "since" or later; NULL when there is none.  If "until" is not NULL, the wait began before "until"';
 
 CREATE FUNCTION yquota_internal.check_past_rule(
 	rule_effective_at timestamptz, what text) RETURNS void
@@ -209,7 +204,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS
-	'Refuse a charging rule in the past by which a container has been charged at its finish, or a wait been charged or shown';
+	'Refuse a charging rule in the past if a container that it applies to has been charged at its finish.  Refuse it also if a wait that it applies to has been charged or shown';
 
 --
 -- Noting a change
@@ -233,12 +228,12 @@ BEGIN
 			   left(note_pricing_change.description, 500)
 		FROM yquota.pricing_change AS p;
 	EXCEPTION WHEN unique_violation THEN
-		-- the transaction's snapshot is older than a change of another transaction
+		-- another transaction has made a change that this transaction's snapshot does not see
 		RAISE EXCEPTION 'could not serialize access due to a concurrent change of prices'
 			USING ERRCODE = 'serialization_failure',
 				HINT = 'The transaction might succeed if retried.';
 	END;
-	-- reject a price that cannot be formed, because it would keep everything from being charged
+	-- reject a price that is out of range; nothing could be charged at this price
 	BEGIN
 		PERFORM yquota_internal.rate(
 			yquota.resource(jsonb_build_object(t.name, 1)), NULL,
@@ -256,7 +251,7 @@ BEGIN
 		PERFORM yquota_internal.require_read_committed(
 			CASE WHEN rebase THEN 'add or remove a factor, or an outage or a charging mode of projects' ELSE 'change the label of a node' END);
 		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
-		-- lock the ledger of reservations before containers; it is corrected afterwards
+		-- lock the ledger of reservations before the containers, because it is corrected after them
 		LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 		IF rebase THEN
 			PERFORM yquota_internal.rebase_running();
@@ -270,7 +265,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean, text[]) IS
-	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true when a factor, or an outage or charging mode of a project, is added or removed.  nodes are those whose labels have changed';
+	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true if a factor, or an outage or charging mode of a project, is added or removed.  nodes are the nodes whose labels have changed';
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the
@@ -289,7 +284,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_pricing_trigger() IS
-	'Make changes of prices wait for each other before they read anything';
+	'Take the lock of lock_pricing(), so that changes of prices wait for each other before they read anything';
 
 CREATE FUNCTION yquota_internal.record_who() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -311,7 +306,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_who() IS
-	'Record the role and the time of a grant or of a pinned multiplier, overriding the statement';
+	'Record the role that makes a grant or sets a pin, and the time.  Values in the statement are overwritten';
 
 CREATE TRIGGER record_who BEFORE INSERT OR UPDATE ON yquota.quota_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.record_who();
@@ -330,11 +325,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_truncate() IS
-	'Refuse to truncate tables that amounts are computed from';
+	'Refuse to truncate a table from which amounts are computed';
 
---
--- Price groups and resource types
---
+-- Price groups and resource types.
 
 CREATE FUNCTION yquota_internal.price_group_begin_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -371,10 +364,8 @@ CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.price_group
 CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.resource_type
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.resource_type_begin_timeline();
 
---
--- Shipped rows.  They come before the triggers that note changes, because a new installation
--- has no change of prices yet.
---
+-- Initial rows.  They are inserted before the triggers that record changes are created, because a new installation
+-- has had no change of prices yet.
 INSERT INTO yquota.price_group (name) VALUES ('GENERAL'), ('GPU');
 INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES
 	('memory-mb', 'GENERAL', 1, 1024),
@@ -412,7 +403,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_room_for_restore() IS
-	'Remove untouched shipped rows before a restore brings price groups, the first table by its foreign keys.  The dump has the shipped rows as users left them';
+	'Delete unchanged initial rows before a restore inserts price groups, which come first because other tables reference them.  The dump contains these rows as users have left them';
 
 CREATE TRIGGER make_room_for_restore BEFORE INSERT ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.make_room_for_restore();
@@ -430,7 +421,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_reservation(text) IS
-	'Return a sentence about one use of a resource type by a reservation; NULL when there is none';
+	'Return a sentence about a reservation that uses a resource type; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.resource_type_use(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -449,7 +440,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_use(text) IS
-	'Return a sentence about one use of a resource type by a container, running or not; NULL when there is none';
+	'Return a sentence about a container, running or finished, that uses a resource type; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.keep_price_group() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -472,7 +463,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_price_group() IS
-	'Keep price group GENERAL and the names of all price groups';
+	'Refuse to delete price group GENERAL, and to rename any price group';
 
 CREATE FUNCTION yquota_internal.note_price_group() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -487,7 +478,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_price_group() IS
-	'Record that a price group, which can have no resource types by then, has been deleted';
+	'Record that a price group has been deleted.  At that time it has no resource types';
 
 CREATE FUNCTION yquota_internal.keep_resource_type() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -500,7 +491,7 @@ BEGIN
 		RETURN COALESCE(NEW, OLD);
 	END IF;
 	IF TG_OP = 'INSERT' THEN
-		-- the input function of resource knows the possible names and the aliases
+		-- the input function of type resource knows which names are possible, and the aliases
 		IF (SELECT name FROM yquota.resource_entries(
 				yquota.resource(jsonb_build_object(NEW.name, 1)))) <> NEW.name THEN
 			RAISE EXCEPTION 'resource type "%" is an alias', NEW.name
@@ -540,7 +531,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_resource_type() IS
-	'Keep a resource type that containers have used, and the group by whose prices it has been charged';
+	'Refuse to delete a resource type that containers have used, and to change its price group once it has been charged';
 
 CREATE FUNCTION yquota_internal.resource_type_charge(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -561,7 +552,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_charge(text) IS
-	'Return a sentence about one amount, settled or shown, of a container with a resource type; NULL when there is none';
+	'Return a sentence about an amount, settled or shown, of a container that holds a resource type; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.base_price_at(
 	type_name text, instant timestamptz, OUT base_price numeric, OUT unit bigint)
@@ -594,7 +585,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	IF NEW.price_group <> OLD.price_group THEN
-		-- nothing was settled or shown, but running containers may hold the type
+		-- nothing was settled or shown, but running containers may hold this resource type
 		PERFORM yquota_internal.note_pricing_change(
 			CASE WHEN yquota_internal.resource_type_use(NEW.name) IS NULL THEN clock
 				 ELSE '-infinity' END,
@@ -611,7 +602,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_resource_type() IS
-	'Turn a changed base price into a point of yquota.base_price at the clock, and record other changes';
+	'Insert a changed base price as a point of yquota.base_price at the clock, and record other changes';
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR DELETE ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();

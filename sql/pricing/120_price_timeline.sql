@@ -1,17 +1,14 @@
+-- Pricing, second part: the timelines of multipliers, base prices, factors and charging rules, and outages.
 --
--- Pricing, second part: the timelines of multipliers, base prices, factors and
--- charging rules, and outages.
---
--- A timeline only grows at its end.  Points before the clock change only where they have not
--- settled or shown any amount (docs/design.md 2).
---
+-- Normally points are added only at the end of a timeline.  A point before the clock can change only if no settled or
+-- shown amount depends on it (docs/design.md 2).
 
 CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN (SELECT concat(div(atto, divisor), '/', div(unit, divisor))
 			FROM (SELECT base_price * 1000000000000000000 AS atto, nullif(gcd(base_price * 1000000000000000000, unit::numeric), 0) AS divisor) AS term);
 COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
-	'Return a base price per native unit, as text that is the same for all ways to write it';
+	'Return a base price per native unit as text.  Equal prices have equal texts, whatever their units';
 
 --
 -- A point that repeats the value in force changes no amount.
@@ -19,14 +16,14 @@ COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
 CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb, part text DEFAULT NULL) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE
-		-- the mode that holds before any rule is no value
+		-- the mode before the first rule is the default and not the value of a point
 		WHEN part IS NOT NULL THEN coalesce(nullif(point -> part, CASE point ->> 'project' WHEN '' THEN '"dearest"' ELSE 'null' END::jsonb), '{}')
 		WHEN table_name = 'price' THEN point -> 'multiplier'
 		WHEN table_name = 'base_price' THEN to_jsonb(yquota_internal.price_ratio((point ->> 'base_price')::numeric, (point ->> 'unit')::bigint))
 		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at,load}'::text[])
 	END;
 COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb, text) IS
-	'Return the part of a timeline''s row that amounts depend on, or one column of a charging rule';
+	'Return the part of a timeline''s row on which amounts depend, or only the given column of a charging rule';
 
 CREATE FUNCTION yquota_internal.timeline_points(
 	table_name text, old_row jsonb, new_row jsonb, part text, OUT at timestamptz, OUT value jsonb, OUT was_there boolean) RETURNS SETOF record
@@ -43,13 +40,12 @@ DECLARE
 	last_at CONSTANT timestamptz := greatest((old_row ->> 'effective_at')::timestamptz, (new_row ->> 'effective_at')::timestamptz);
 BEGIN
 	IF old_row ->> key_column <> new_row ->> key_column OR old_row ->> 'dimension' <> new_row ->> 'dimension' THEN
-		-- the point moves to another timeline
+		-- the change moves the point to another timeline
 		RETURN QUERY SELECT first_at, '{}'::jsonb, true;
 		RETURN QUERY SELECT first_at, '{"moved": true}'::jsonb, false;
 		RETURN;
 	END IF;
-	-- take the points from the one before the change to the one behind it, which hides the points
-	-- between
+	-- read the points from the one before the change to the one after it; the points between them do not take effect
 	RETURN QUERY EXECUTE format($query$
 		SELECT t.effective_at, yquota_internal.timeline_value($2, to_jsonb(t), $5), true
 		FROM yquota.%1$I AS t
@@ -64,7 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb, text) IS
-	'Return the points of a timeline around those that a change of one row affects, and its new point.  Their values may be those of one column';
+	'Return the points of a timeline around those that a change of one row affects, together with the new point.  The values are those of value_column if it is given';
 
 CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb, part text DEFAULT NULL) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -83,7 +79,7 @@ CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row j
 			  <> coalesce((SELECT point.value FROM point WHERE point.is_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}');
 $$;
 COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb, text) IS
-	'Return the earliest instant at which another value, or another value of one column, is in force after a row was inserted, updated or deleted; NULL when there is none';
+	'Return the earliest instant at which another value is in force after a row was inserted, updated or deleted; NULL when there is none.  If a column is given, only its value counts';
 
 CREATE FUNCTION yquota_internal.check_priced_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -100,14 +96,14 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_priced_project(text) IS
 	'Refuse a factor or a charging rule of a project that does not exist';
 
--- A charging mode holds for running containers, as a price does.  The other columns of a rule
--- hold for containers, waits and reservations that begin under it.
+-- A charging mode applies to running containers at once, as a price does.  The other columns of a rule apply to
+-- containers, waits and reservations that begin under the rule.
 CREATE FUNCTION yquota_internal.check_rule(old_row jsonb, new_row jsonb, changed_at timestamptz, what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- a point that moves to another timeline may concern all projects
+	-- a point that moves to another timeline may affect all projects
 	of_project text := CASE WHEN (old_row ->> 'project') <> (new_row ->> 'project') THEN ''
 					   ELSE coalesce(new_row, old_row) ->> 'project' END;
 	mode_changed_at timestamptz := yquota_internal.timeline_changed_from('charging_rule', old_row, new_row, 'charging_mode');
@@ -121,7 +117,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_rule(jsonb, jsonb, timestamptz, text) IS
-	'Refuse a change of a charging rule in the past by which anything settled or shown would cost something else';
+	'Refuse a change of a charging rule in the past if it would change the cost of anything settled or shown';
 
 CREATE FUNCTION yquota_internal.keep_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -142,7 +138,7 @@ BEGIN
 		NEW.set_by := session_user;
 		NEW.set_at := clock_timestamp();
 		IF TG_TABLE_NAME = 'price_factor' THEN
-			-- reject a name that is no execution type, because it would never match
+			-- reject a name that is not an execution type, because it would never match
 			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
 			PERFORM yquota_internal.notice_factor_without_queue(NEW.name) WHERE NEW.dimension = 'queue';
 			PERFORM yquota_internal.check_priced_project(NEW.name) WHERE NEW.dimension = 'project';
@@ -151,7 +147,7 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- The first point comes and goes with the row that owns the timeline.
+	-- The first point is inserted and deleted together with the price group or resource type that owns the timeline.
 	IF TG_TABLE_NAME IN ('price', 'base_price') THEN
 		IF TG_OP = 'INSERT' THEN
 			IF NOT yquota_internal.has_timeline(TG_TABLE_NAME, to_jsonb(NEW)) THEN
@@ -187,7 +183,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_timeline() IS
-	'Refuse changes of the past that has been charged; record the role that set a point and the time';
+	'Refuse changes of a timeline in the past if they would change charges.  Record the role that set a point, and the time';
 
 CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -199,7 +195,7 @@ CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETUR
 					 WHERE resource_type = point ->> 'resource_type')
 	END;
 COMMENT ON FUNCTION yquota_internal.has_timeline(text, jsonb) IS
-	'Tell whether the price group or resource type of a point has any points yet';
+	'Tell whether the price group or resource type of a point has any point yet';
 
 CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -211,13 +207,10 @@ CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS 
 					 WHERE name = point ->> 'resource_type')
 	END;
 COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
-	'Tell whether the price group or resource type of a point exists, which is not so while deleting it deletes its points';
+	'Tell whether the price group or resource type of a point exists.  It does not exist any more when its deletion deletes its points';
 
---
--- A statement is one change: new_rows and old_rows are its transition tables.  A first point,
--- or the points of a deleted timeline, cannot have priced any amount.  Such a change counts
--- from the clock.
---
+-- A statement is one change: new_rows and old_rows are its transition tables.  A first point, or the points of a
+-- deleted timeline, cannot have priced any amount.  For these points the change takes effect at the clock.
 CREATE FUNCTION yquota_internal.note_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -255,9 +248,9 @@ BEGIN
 		RETURN NULL;
 	END IF;
 
-	-- running containers store the names that have factors
+	-- running containers store the names that have factors, so they change if a name gets its first factor
 	IF TG_TABLE_NAME = 'price_factor' THEN
-		-- the first factor of all labels is the instant from which labels cut segments
+		-- the first factor of any label is special: from its instant on, a change of label splits segments
 		IF TG_OP = 'DELETE' THEN
 			of_labels := EXISTS (SELECT FROM old_rows AS o WHERE o.dimension = 'label');
 		ELSE
@@ -266,7 +259,7 @@ BEGIN
 		IF TG_OP = 'INSERT' THEN
 			names_changed := EXISTS (
 				SELECT FROM new_rows AS n
-				-- count at most one more than the new points, because a timeline may have many points
+				-- count at most one point more than the statement inserted, because a timeline may have many points
 				WHERE (SELECT count(*) FROM (
 						SELECT FROM yquota.price_factor AS f
 						WHERE f.dimension = n.dimension AND f.name = n.name
@@ -301,7 +294,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF of_labels THEN
-		-- a label that changes meanwhile has to know that labels have factors
+		-- block concurrent changes of labels, because they have to know that labels have factors
 		LOCK TABLE yquota.node_label_history IN SHARE ROW EXCLUSIVE MODE;
 	END IF;
 	PERFORM yquota_internal.note_pricing_change(
@@ -313,7 +306,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_timeline() IS
-	'Record a change of a timeline from its earliest point on; arguments: the kind, and the column with the name of its owner';
+	'Record a change of a timeline from its earliest point on.  The arguments are the kind of timeline and the column that names its owner';
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
@@ -379,13 +372,12 @@ CREATE TRIGGER note_delete AFTER DELETE ON yquota.charging_rule
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
 
+-- resource_type shows the base price in force.  A future point takes effect by itself, so compute_prices() calls
+-- show_base_prices(), too.
 --
--- resource_type shows the base price in force.  A future point takes effect by itself, so
--- compute_prices() calls show_base_prices(), too.  That changes no price, so it must not look
--- like an UPDATE of the price.  It updates the name, which cannot change, to fire a trigger of
--- its own that fills in the price.  (note_resource_type() would compare the price with that at
--- its own clock, which may have moved by then.)
---
+-- Showing a price is not a change of the price, so it must not look like an UPDATE of the column.
+-- (note_resource_type() would compare the price with the one at its own clock, which may be later.) The UPDATE
+-- therefore sets the name to its old value.  This fires a trigger that sets the price.
 CREATE FUNCTION yquota_internal.fill_in_base_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -401,7 +393,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fill_in_base_price() IS
-	'Show the base price in force in yquota.resource_type';
+	'Set the base price in force in yquota.resource_type';
 
 CREATE TRIGGER show_in_force BEFORE UPDATE OF name ON yquota.resource_type
 	FOR EACH ROW WHEN ((NEW.base_price, NEW.unit) IS NOT DISTINCT FROM (OLD.base_price, OLD.unit))
@@ -443,9 +435,7 @@ COMMENT ON FUNCTION yquota_internal.show_base_prices_trigger() IS
 CREATE TRIGGER show_base_prices AFTER INSERT OR UPDATE OR DELETE ON yquota.base_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.show_base_prices_trigger();
 
---
--- Setting multipliers and base prices
---
+-- Setting multipliers and base prices.
 
 CREATE FUNCTION yquota.set_multiplier(
 	price_group text, multiplier numeric, effective_at timestamptz DEFAULT NULL,
@@ -481,7 +471,7 @@ BEGIN
 	VALUES (group_name, from_at, rounded, true)
 	ON CONFLICT ON CONSTRAINT price_pkey DO UPDATE
 		SET multiplier = EXCLUDED.multiplier, utilization = NULL, pinned = true;
-	-- remove later points, because a computed multiplier must not end the pin
+	-- remove later points, because a multiplier that was computed earlier must not end the pin
 	DELETE FROM yquota.price AS p
 	WHERE p.price_group = group_name AND p.effective_at > from_at
 	  AND p.effective_at < until_at AND NOT p.pinned;
@@ -492,7 +482,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) IS
-	'Set the multiplier of a price group by hand from an instant (the clock) on, and make compute_prices() leave it alone until another instant.  Returns when it takes effect';
+	'Set the multiplier of a price group by hand from an instant on (default the clock).  compute_prices() does not change it until another instant.  Returns when it takes effect';
 
 CREATE FUNCTION yquota.clear_multiplier(price_group text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -517,7 +507,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.clear_multiplier(text) IS
-	'Let compute_prices() set the multiplier of a price group again.  The multiplier holds until the next computed one, and later ones set by hand are dropped.  Returns whether it was pinned';
+	'Let compute_prices() set the multiplier of a price group again.  The multiplier set by hand stays until the next one is computed.  Later multipliers set by hand are deleted.  Returns whether the group was pinned';
 
 CREATE FUNCTION yquota.set_base_price(
 	resource_type text, base_price numeric, unit bigint DEFAULT NULL,
@@ -549,12 +539,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) IS
-	'Set the base price of a resource type, in credits per unit and second, from an instant (the clock) on.  Without a unit, the unit in force stays.  Returns when it takes effect';
+	'Set the base price of a resource type, in credits per unit and second, from an instant on (default the clock).  If no unit is given, the unit in force stays.  Returns when the price takes effect';
 
---
--- Outages.  A forgiven time may lie in the past; the ledger is then corrected.  It stays
--- forgiven: revoking it follows the rule for points in the past.
---
+-- Outages.  A forgiven time may lie in the past; the ledger is then corrected.  Later, charging this time again is
+-- treated as a change of prices in the past.
 
 CREATE FUNCTION yquota_internal.keep_outage() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -596,7 +584,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_outage() IS
-	'Refuse to take back forgiven time; record the role that reported an outage and the time';
+	'Refuse to charge forgiven time again.  Record the role that reported an outage, and the time';
 
 CREATE FUNCTION yquota_internal.note_outage() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -638,7 +626,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_outage() IS
-	'Record a change of forgiven time from its beginning on; the outages of one project are part of its running containers';
+	'Record a change of forgiven time from its beginning on.  Running containers store the outages of their own project, and are updated';
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.outage
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
@@ -701,4 +689,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) IS
-	'Forgive an interval of time, for one project or for all, whether or not it has been charged.  Repeating it does nothing and returns the same outage_id';
+	'Forgive an interval of time, for one project or for all, even if it has been charged.  Repeating the call does nothing and returns the same outage_id';

@@ -1,11 +1,8 @@
+-- Recurring prices: calendars such as a night tariff, and the points that are computed from them.
 --
--- Recurring prices: calendars such as a night tariff, and the points that follow from them.
---
--- The points of calendar_factor are a timeline beside multipliers and base prices.  They are
--- made 14 days ahead.  A changed calendar replaces the points that are not yet reached.
--- Points that were not made in time are made late, and the ledger is corrected as for any
--- price that became visible late (docs/design.md 2).
---
+-- The points of calendar_factor are a timeline, like those of multipliers and base prices.  They are computed 14 days
+-- ahead.  A changed calendar replaces the points that lie in the future.  If points were not computed in time, they
+-- are inserted late.  The ledger is then corrected, as for any price that became visible late (docs/design.md 2).
 
 CREATE TABLE yquota.price_calendar (
 	name text COLLATE "C" NOT NULL CHECK (name <> ''),
@@ -22,16 +19,16 @@ CREATE TABLE yquota.price_calendar (
 	CHECK (valid_from < valid_until)
 );
 COMMENT ON TABLE yquota.price_calendar IS
-	'Recurring prices: windows of local time in which the prices of a group are multiplied by a factor';
+	'Recurring prices: in windows of local time, the prices of a group are multiplied by a factor';
 COMMENT ON COLUMN yquota.price_calendar.name IS 'key; the name that bills show, such as night';
-COMMENT ON COLUMN yquota.price_calendar.price_group IS 'key; references price_group. The factor is for the resource types of this group only, also when that is GENERAL';
+COMMENT ON COLUMN yquota.price_calendar.price_group IS 'key; references price_group. The factor applies to the resource types of this group only, even if it is GENERAL';
 COMMENT ON COLUMN yquota.price_calendar.timezone IS 'time zone of the times of day and of the days; a name of pg_timezone_names';
 COMMENT ON COLUMN yquota.price_calendar.weekdays IS 'days on which a window opens, 1 Monday to 7 Sunday; default all';
 COMMENT ON COLUMN yquota.price_calendar."from" IS 'time of day at which a window opens';
-COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which the window closes, on the next day when that is not later than from; equal times are a whole day';
-COMMENT ON COLUMN yquota.price_calendar.factor IS '0 to 10^6, at most 6 decimals. Where windows of a group overlap, the lowest factor holds';
-COMMENT ON COLUMN yquota.price_calendar.valid_from IS 'instant before which there are no windows; default -infinity';
-COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'instant from which on there are no windows; default infinity';
+COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which the window closes. A window with equal times lasts a whole day; if to is before from, it closes on the next day';
+COMMENT ON COLUMN yquota.price_calendar.factor IS '0 to 10^6, at most 6 decimals. Where windows of a group overlap, the lowest factor applies';
+COMMENT ON COLUMN yquota.price_calendar.valid_from IS 'no window is open before this instant; default -infinity';
+COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'no window is open from this instant on; default infinity';
 
 CREATE TABLE yquota.calendar_factor (
 	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
@@ -41,13 +38,13 @@ CREATE TABLE yquota.calendar_factor (
 	PRIMARY KEY (price_group, effective_at)
 );
 COMMENT ON TABLE yquota.calendar_factor IS
-	'Timeline of the factors that follow from price_calendar; each row holds until the next one, and a group without rows has factor 1';
+	'Timeline of the factors computed from price_calendar. Each row applies until the next one; a group without rows has factor 1';
 COMMENT ON COLUMN yquota.calendar_factor.price_group IS 'key; references price_group';
-COMMENT ON COLUMN yquota.calendar_factor.effective_at IS 'key; a group that has had a calendar begins at -infinity with 1';
-COMMENT ON COLUMN yquota.calendar_factor.factor IS 'factor on the prices of the group';
+COMMENT ON COLUMN yquota.calendar_factor.effective_at IS 'key; if a group has ever had a calendar, its first row is at -infinity, with factor 1';
+COMMENT ON COLUMN yquota.calendar_factor.factor IS 'factor by which the prices of the group are multiplied';
 COMMENT ON COLUMN yquota.calendar_factor.calendar IS 'name of the calendar; NULL while no window is open';
 
--- Inlined into queries with a row per interval, as multiplier_in_force() is.
+-- The planner inlines this function into queries with a row per interval, as it does multiplier_in_force().
 CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timestamptz) RETURNS yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN (SELECT f
@@ -58,13 +55,11 @@ CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timesta
 			ORDER BY f.effective_at DESC
 			LIMIT 1);
 COMMENT ON FUNCTION yquota_internal.calendar_in_force(text, timestamptz) IS
-	'Return the point of calendars in force at an instant for a resource type; NULL where its price group never had a calendar';
+	'Return the calendar point in force at an instant for a resource type; NULL if its price group never had a calendar';
 
---
--- Windows are computed from dates and local times alone, whatever the time zone of the session
--- is.  A local time that a change of clocks skips is read with the offset before the change.  Of
--- a time that comes twice the second one counts.
---
+-- Windows are computed only from dates and local times, whatever the time zone of the session.  A local time that a
+-- change of clocks skips is read with the offset before the change.  If a local time occurs twice, the second
+-- occurrence is used.
 CREATE FUNCTION yquota_internal.calendar_windows(calendars yquota.price_calendar[], from_at timestamptz, to_at timestamptz)
 	RETURNS TABLE (price_group text, name text, factor numeric, opens_at timestamptz, closes_at timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -83,7 +78,7 @@ CREATE FUNCTION yquota_internal.calendar_windows(calendars yquota.price_calendar
 		  AND valid.opens_at < valid.closes_at AND valid.closes_at > from_at AND valid.opens_at <= to_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.calendar_windows(yquota.price_calendar[], timestamptz, timestamptz) IS
-	'Return the windows of calendars that are open at some time between two instants';
+	'Return the windows of calendars that are open at any time between two instants';
 
 CREATE FUNCTION yquota_internal.calendar_points(
 	calendars yquota.price_calendar[], price_group text, from_at timestamptz, to_at timestamptz)
@@ -115,14 +110,14 @@ CREATE FUNCTION yquota_internal.calendar_points(
 		ORDER BY point.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.calendar_points(yquota.price_calendar[], text, timestamptz, timestamptz) IS
-	'Return the points that follow from calendars of one price group: one at the first instant, and one at each later change until the second';
+	'Return the points that follow from the calendars of one price group.  The first point is at the first instant.  Further points are at the changes before the second instant';
 
 CREATE FUNCTION yquota_internal.calendar_reach() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN yquota.statement_clock() + interval '336 hours';
 COMMENT ON FUNCTION yquota_internal.calendar_reach() IS
-	'Return the instant until which points of calendars are made, 14 days ahead';
+	'Return the instant up to which the points of calendars are computed, 14 days ahead';
 
 --
 -- Making points
@@ -135,7 +130,7 @@ CREATE FUNCTION yquota_internal.replace_calendar_points(group_name text, changed
 DECLARE
 	points yquota.calendar_factor[];
 BEGIN
-	-- calendars and points go with their group
+	-- calendars and points are deleted with their group
 	IF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
 		RETURN;
 	END IF;
@@ -155,10 +150,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_calendar_points(text, timestamptz) IS
-	'Replace the points of a price group from an instant on by those that follow from its calendars.  The first one is at that instant, so that no point is made of the new calendars before it';
+	'Replace the points of a price group from an instant on by the points that follow from its calendars.  The first new point is at that instant, so that the new calendars do not change earlier prices';
 
--- A point may be late, because nothing ran that makes points.  It takes effect when it should
--- have, and note_pricing_change() corrects the ledger, but never what has been archived.
+-- A point may be inserted late, because nothing ran that computes points.  It takes effect at the instant at which it
+-- should have. note_pricing_change() corrects the ledger, except for the part that has been archived.
 CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -183,7 +178,7 @@ CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.c
 		)
 		SELECT * FROM missing
 		UNION ALL
-		-- a point that changes nothing, from which the next search begins, so that none takes long
+		-- a point that changes nothing; the next search begins there and therefore takes little time
 		SELECT newest.price_group, yquota_internal.calendar_reach(), newest.factor, newest.calendar
 		FROM (SELECT DISTINCT ON (known.price_group) known.*
 			  FROM (SELECT * FROM last UNION ALL SELECT * FROM missing) AS known
@@ -191,7 +186,7 @@ CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.c
 		WHERE newest.effective_at < yquota.statement_clock();
 $$;
 COMMENT ON FUNCTION yquota_internal.missing_calendar_points() IS
-	'Return the points of calendars behind the last one of each price group, until 14 days ahead.  Where nothing changes until then, one repeats the last one';
+	'Return the missing points of calendars: those from the last point of each price group until 14 days ahead.  If nothing changes until then, one point repeats the last one';
 
 CREATE FUNCTION yquota_internal.extend_calendars() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -202,7 +197,7 @@ BEGIN
 		AND EXISTS (SELECT FROM yquota_internal.missing_calendar_points())
 		AND yquota_internal.try_lock_pricing()
 	THEN
-		-- with an old snapshot, conflict with a point that it does not see, and fail to serialize
+		-- if the snapshot is old, conflict with a point that it does not see; the result is a serialization failure
 		INSERT INTO yquota.calendar_factor
 		SELECT * FROM yquota_internal.missing_calendar_points()
 		ON CONFLICT DO NOTHING;
@@ -210,13 +205,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.extend_calendars() IS
-	'Make the points of calendars until 14 days ahead, from the last ones on; leaves it to a later call while another transaction changes prices';
+	'Compute the points of calendars from the last ones until 14 days ahead.  If another transaction is changing prices, do nothing; a later call does the work';
 
 --
 -- Triggers
 --
 
--- Points that are missing are made of the calendars that were there.
+-- Compute missing points from the old calendars first.
 CREATE FUNCTION yquota_internal.begin_calendar_change() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -230,7 +225,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_calendar_change() IS
-	'Wait for other changes of prices before a change of calendars, and make all points until the clock';
+	'Wait for other changes of prices before calendars are changed, and insert all points up to the clock';
 
 CREATE FUNCTION yquota_internal.keep_price_calendar() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -248,14 +243,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_price_calendar() IS
-	'Refuse a calendar of a time zone that is none';
+	'Refuse a calendar whose time zone does not exist';
 
 CREATE FUNCTION yquota_internal.apply_price_calendar() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- the clock behind the lock, because a change that was waited for may have made a later point
+	-- read the clock after taking the lock, because the transaction that held the lock may have inserted a later
+	-- point
 	changed_at CONSTANT timestamptz := yquota.clock();
 	groups text[];
 BEGIN
@@ -276,7 +272,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_price_calendar() IS
-	'Replace points that are not yet reached after a statement has changed calendars';
+	'Replace the points that lie in the future after a statement has changed calendars';
 
 CREATE TRIGGER begin_change BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.price_calendar
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_calendar_change();

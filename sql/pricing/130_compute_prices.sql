@@ -11,11 +11,9 @@ CREATE FUNCTION yquota_internal.multiplier(
 COMMENT ON FUNCTION yquota_internal.multiplier(numeric, numeric, numeric, numeric, numeric) IS
 	'Return 1 + max(used / total - tipping point, 0) * increment factor, at most max_multiplier (NULL: no cap), rounded once, half to even, to 18 decimals';
 
---
--- The usage of GUARANTEED containers.  The counters have the present usage.  For an instant
--- before the latest event, containers and the ledger have the usage: a container's intervals
--- there are contiguous.
---
+-- The usage of GUARANTEED containers.  The counters contain the present usage.  For an instant before the latest
+-- event, the usage is computed from the containers and the ledger.  A container's intervals in the ledger are
+-- contiguous.
 CREATE FUNCTION yquota_internal.guaranteed_usage(as_of timestamptz)
 	RETURNS TABLE (resource_type text, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -54,12 +52,11 @@ $$;
 COMMENT ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) IS
 	'Return the usage of GUARANTEED containers running at an instant, in native units';
 
+-- A resource type that the cluster has never offered is "absent" and does not change the price of its group.  A
+-- GENERAL group without known types has the price of an empty cluster.
 --
--- A resource type that the cluster has never offered is absent and leaves its price group
--- unchanged.  A GENERAL group without known types is that of an empty cluster.  A type whose
--- offer has dropped below half of the earlier one is unknown until that has lasted for
--- yquota.cluster_shrink_grace.  This time does not pass while no node is RUNNING.
---
+-- If the amount of a type has fallen below half of the earlier amount, its utilization is unknown until this state
+-- has lasted for yquota.cluster_shrink_grace.  This time does not count while no node is RUNNING.
 CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 	RETURNS TABLE (
 		resource_type text, price_group text, used numeric, pending numeric, total numeric,
@@ -73,7 +70,8 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 			WHERE n.state = 'RUNNING'
 			GROUP BY e.name
 		), demanded AS (
-			-- demand: requests to the scheduler as they are now, and reported requests
+			-- demand consists of the present requests to the scheduler and of the requests that resource managers
+			-- reported
 			SELECT e.name, sum(e.amount) AS amount
 			FROM (SELECT yquota_internal.requested_resources() AS demand
 				  UNION ALL
@@ -114,7 +112,7 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 		FROM measured AS m;
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_cluster(timestamptz) IS
-	'Return per resource type the usage, demand and total in native units, and the utilization reported from outside while it is young enough.  Also return the state of the cluster: measured, absent, empty, lost or shrunk';
+	'Return the usage, demand and total of each resource type in native units.  Also return the utilization reported from outside if it is recent enough, and the state of the cluster: measured, absent, empty, lost or shrunk';
 
 CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	RETURNS TABLE (price_group text, utilization numeric, multiplier numeric, unknown text)
@@ -145,7 +143,7 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 		GROUP BY g.name;
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_price_groups(timestamptz) IS
-	'Return per price group the utilization of its most used resource type and its own multiplier, or the reason why they are not known';
+	'Return for each price group the utilization of its most used resource type and the multiplier of the group alone.  If they are not known, return the reason';
 
 CREATE FUNCTION yquota_internal.remember_cluster(as_of timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -174,7 +172,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.remember_cluster(timestamptz) IS
-	'Record the totals that are believed, and since when other totals have been seen';
+	'Record the totals that are accepted, and since when other totals have been seen';
 
 CREATE FUNCTION yquota_internal.keep_cluster_alert(
 	group_name text, unknown text, as_of timestamptz) RETURNS void
@@ -184,7 +182,7 @@ CREATE FUNCTION yquota_internal.keep_cluster_alert(
 DECLARE
 	raised_kind text := 'cluster_' || unknown;
 BEGIN
-	-- skip an alert that another transaction is changing, because that is no reason to wait
+	-- skip an alert that another transaction is changing; waiting for it is not worthwhile
 	UPDATE yquota.alert AS a
 	SET cleared_at = as_of
 	WHERE a.alert_id IN (
@@ -215,11 +213,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) IS
-	'Raise the alert of a price group whose utilization is unknown, once; clear it when the reason is gone (unknown is NULL)';
+	'Raise one alert for a price group whose utilization is unknown.  If "unknown" is NULL, clear the alert';
 
---
--- A pin holds from its first point on.  Before that point, prices are computed.
---
+-- A pin takes effect at its first point.  Before that point, prices are computed.
 CREATE FUNCTION yquota_internal.pinned_until(group_name text, instant timestamptz)
 	RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -236,7 +232,7 @@ CREATE FUNCTION yquota_internal.pinned_until(group_name text, instant timestampt
 								  WHERE p.price_group = group_name AND p.pinned
 									AND p.effective_at > instant)));
 COMMENT ON FUNCTION yquota_internal.pinned_until(text, timestamptz) IS
-	'Return until when the multiplier in force at an instant was set by hand; NULL when it was not';
+	'Return the end of the pin if the multiplier in force at an instant was set by hand; otherwise NULL';
 
 CREATE FUNCTION yquota_internal.refusal_to_publish(group_name text, publish_at timestamptz)
 	RETURNS text
@@ -249,7 +245,7 @@ BEGIN
 	THEN
 		RETURN 'the last published price is later';
 	END IF;
-	-- only a pin can lie ahead, unless the clock was set back
+	-- only a pinned point can lie in the future, unless the clock was set back
 	IF (publish_at < yquota.statement_clock()
 		OR EXISTS (SELECT FROM yquota.price AS p
 				   WHERE p.price_group = group_name AND p.effective_at > publish_at))
@@ -261,7 +257,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) IS
-	'Return the reason why a computed price cannot be published for an instant; NULL when it can';
+	'Return the reason why a computed price cannot be published for an instant; NULL when it can be published';
 
 CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[], utilizations numeric[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -275,7 +271,7 @@ CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[
 				average = trim_scale(round(h.average + (EXCLUDED.average - h.average) / (h.measurements + 1), 18));
 $$;
 COMMENT ON FUNCTION yquota_internal.note_utilization(timestamptz, text[], numeric[]) IS
-	'Add measurements of price groups to their quarter-hour';
+	'Add measurements of price groups to the row of their quarter-hour';
 
 CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -287,7 +283,7 @@ CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS b
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_utilization(timestamptz) IS
-	'Delete rows of utilization_history about quarter-hours that began before an instant.  Returns how many';
+	'Delete the rows of utilization_history whose quarter-hour began before an instant.  Returns the number of rows';
 
 CREATE FUNCTION yquota_internal.try_lock_pricing() RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -303,10 +299,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.try_lock_pricing() IS
 	'Take the lock of lock_pricing() without waiting.  Returns whether it got the lock';
 
---
--- GENERAL is decided first, because it is the floor of the other groups.  One statement
--- publishes all multipliers, so that no session sees a mixture.
---
+-- The multiplier of GENERAL is computed first, because no group has a lower one.  One statement publishes all
+-- multipliers, so that every session sees either the old or the new ones.
 CREATE FUNCTION yquota.compute_prices(as_of timestamptz DEFAULT NULL)
 	RETURNS TABLE (
 		price_group text, utilization numeric, multiplier numeric, effective_at timestamptz,
@@ -413,12 +407,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
-	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead.  Compute the factor of OPPORTUNISTIC containers, too, where it follows the load of node queues (explain_opportunistic_price()).  Make the points of calendars (price_calendar) 14 days ahead.  Never waits for another change of prices';
+	'Compute the multiplier of every price group from the utilization at an instant (default the clock).  Publish the changed ones, yquota.price_lead ahead.  If the price of OPPORTUNISTIC containers follows the load of node queues, compute its factor, too (explain_opportunistic_price()).  Insert the points of calendars (price_calendar) 14 days ahead.  The function never waits for another change of prices';
 
---
--- Views.  A price is credits per native unit and second.  It is rounded where charging rounds
--- it: half to even, to 18 decimals.
---
+-- Views.  A price is in credits per native unit and second.  It is rounded in the same way as for charging: half to
+-- even, to 18 decimals.
 
 CREATE VIEW yquota.price_history AS
 	SELECT t.name AS resource_type, i.effective_at, p.multiplier, b.base_price, b.unit,
@@ -444,7 +436,7 @@ CREATE VIEW yquota.price_history AS
 			WHERE f.price_group = t.price_group AND f.effective_at <= i.effective_at
 			ORDER BY f.effective_at DESC LIMIT 1) AS c ON true;
 COMMENT ON VIEW yquota.price_history IS
-	'Price of every resource type at each point of any of its timelines; each row holds until the next one';
+	'Price of every resource type at each point of its timelines; each row applies until the next one';
 COMMENT ON COLUMN yquota.price_history.base_price IS 'credits per unit and second';
 COMMENT ON COLUMN yquota.price_history.unit IS 'native units';
 COMMENT ON COLUMN yquota.price_history.price IS 'credits per native unit and second';
@@ -496,21 +488,21 @@ CREATE VIEW yquota.current_price AS
 		LEFT JOIN yquota.price_pin AS n
 			ON n.price_group = t.price_group AND n.until > yquota.statement_clock();
 COMMENT ON VIEW yquota.current_price IS
-	'Price of every resource type now, the next multiplier when one has been published ahead, and the next change by a calendar';
+	'Present price of every resource type, with the next multiplier if one has been published ahead, and the next change by a calendar';
 COMMENT ON COLUMN yquota.current_price.multiplier IS 'in force now';
 COMMENT ON COLUMN yquota.current_price.base_price IS 'credits per unit and second, in force now';
 COMMENT ON COLUMN yquota.current_price.unit IS 'native units';
 COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
-COMMENT ON COLUMN yquota.current_price.effective_at IS 'start of the present multiplier; -infinity when it never changed';
-COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() leaves the multiplier alone; NULL when it is not pinned';
-COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'published ahead; NULL: none';
+COMMENT ON COLUMN yquota.current_price.effective_at IS 'start of the present multiplier; -infinity when it has never changed';
+COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() does not change the multiplier; NULL when it is not pinned';
+COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'multiplier published ahead; NULL if there is none';
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
-COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'factor on this price for OPPORTUNISTIC containers now; 1 when none is in force. Factors of queues, applications and users are multiplied with it';
-COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published ahead; NULL: none';
+COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'factor by which this price is multiplied for OPPORTUNISTIC containers now; 1 when none is in force. Factors of queues, applications and users are multiplied with it';
+COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'opportunistic_factor published ahead; NULL if there is none';
 COMMENT ON COLUMN yquota.current_price.calendar_factor IS 'factor that the price contains; 1 while no window of a calendar is open';
 COMMENT ON COLUMN yquota.current_price.calendar IS 'name of the calendar; NULL while no window is open';
-COMMENT ON COLUMN yquota.current_price.next_calendar_factor IS 'calendar_factor from the next point on; NULL: no point within 14 days';
-COMMENT ON COLUMN yquota.current_price.next_calendar IS 'calendar of next_calendar_factor; NULL when a window closes';
+COMMENT ON COLUMN yquota.current_price.next_calendar_factor IS 'calendar_factor from the next point on; NULL if there is no point within 14 days';
+COMMENT ON COLUMN yquota.current_price.next_calendar IS 'calendar of next_calendar_factor; NULL if no window is open then';
 
 --
 -- A dump contains all rows of these tables.

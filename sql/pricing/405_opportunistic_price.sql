@@ -1,12 +1,10 @@
+-- A price that follows the load of node queues: compute_prices() computes a factor for the execution type
+-- OPPORTUNISTIC from the reports of nodes.  The reports are unlogged.  After a crash, and on a standby, there are
+-- none, and the last factor stays.
 --
--- A price that follows the load of node queues: compute_prices() forms a factor for the
--- execution type OPPORTUNISTIC from the reports of nodes.  Reports are unlogged.  After a
--- crash, and on a standby, there are none, and the last factor stays.
---
--- A point of price_factor with a load is a computed one.  An administrator sets any other
--- point for OPPORTUNISTIC by hand.  A manual point removes the computed points behind it.  No
--- factor is computed then until a point without a factor withdraws it.
---
+-- A point of price_factor with a load has been computed.  An administrator sets all other points for OPPORTUNISTIC by
+-- hand.  A manual point removes the computed points after it.  From then on no factor is computed, until a point
+-- without a factor ends the manual one.
 
 CREATE TABLE yquota.opportunistic_price (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -15,15 +13,13 @@ CREATE TABLE yquota.opportunistic_price (
 	CHECK (min_factor <= max_factor)
 );
 COMMENT ON TABLE yquota.opportunistic_price IS
-	'Factors between which the price of OPPORTUNISTIC containers follows the load of node queues: one row, or none when it does not';
+	'Limits of the factor by which the price of OPPORTUNISTIC containers follows the load of node queues.  The table has one row, or none if the price does not follow the load';
 COMMENT ON COLUMN yquota.opportunistic_price.only_row IS 'primary key, always true';
 COMMENT ON COLUMN yquota.opportunistic_price.min_factor IS 'factor while all queues are empty: 0 or more, at most 6 decimals';
 COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'factor while all queues are full: min_factor to 10^6, at most 6 decimals';
 SELECT pg_extension_config_dump('yquota.opportunistic_price', '');
 
---
--- The mean of the fractions has a common denominator, so no rounding happens here.
---
+-- All fractions of the mean have a common denominator, so nothing is rounded here.
 CREATE FUNCTION yquota_internal.node_queue_load(as_of timestamptz, OUT nodes bigint, OUT numerator numeric, OUT denominator numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -53,7 +49,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.node_queue_load(timestamptz) IS
-	'Return the mean load of node queues, an exact fraction.  It is the mean of the used part of queues over nodes with a recent report and room for OPPORTUNISTIC containers in their queues.  0 / 0 when there are no such nodes';
+	'Return the mean load of node queues as an exact fraction.  Nodes count if they have a recent report and a queue for OPPORTUNISTIC containers.  Each of them counts with the used part of its queue.  The result is 0 / 0 when there is no such node';
 
 CREATE FUNCTION yquota_internal.opportunistic_price_refusal(measured_factor numeric, factor_in_force numeric, publish_at timestamptz)
 	RETURNS text
@@ -71,18 +67,18 @@ BEGIN
 	RETURN CASE
 		WHEN last_computed_at > publish_at THEN 'the last published factor is later'
 		WHEN last_computed_at > publish_at - yquota_internal.duration('yquota.price_interval')
-			-- a factor that is withdrawn at this very instant keeps that instant
+			-- a factor that is ended at this instant keeps its instant
 			OR EXISTS (SELECT FROM yquota.price_factor AS f
 					   WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.effective_at = publish_at) THEN 'not due'
 		WHEN abs(measured_factor - factor_in_force) < 0.01 THEN 'unchanged'
-		-- only a manual point can lie ahead, unless the clock was set back
+		-- only a manual point can lie in the future, unless the clock was set back
 		WHEN (publish_at < yquota.statement_clock() OR last_at > publish_at)
 			AND yquota_internal.settled_after(publish_at) IS NOT NULL THEN 'already charged'
 	END;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_refusal(numeric, numeric, timestamptz) IS
-	'Return the reason why a computed factor for OPPORTUNISTIC containers is not published for an instant; NULL when it is';
+	'Return the reason why a computed factor for OPPORTUNISTIC containers is not published for an instant; NULL if it is published';
 
 CREATE FUNCTION yquota_internal.measure_opportunistic_price(measured_at timestamptz, publish_at timestamptz)
 	RETURNS TABLE (
@@ -125,7 +121,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_opportunistic_price(timestamptz, timestamptz) IS
-	'Return the load of node queues at an instant, the factor that follows from it, and the factor in force at another instant.  Also return whether the new factor is to be published then.  No row while the price does not follow the load';
+	'Return the load of node queues at an instant, the factor computed from it, and the factor in force at another instant.  Also return whether the new factor has to be published then.  Returns no row if the price does not follow the load';
 
 CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NULL)
 	RETURNS TABLE (
@@ -140,7 +136,7 @@ CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NUL
 			clock.at, clock.at + yquota_internal.duration('yquota.price_lead')) AS measured;
 $$;
 COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
-	'Show how compute_prices() uses the load of node queues at an instant (the clock).  Returns the number of nodes, their load (a fraction), the factor that follows from it, and the factor in force yquota.price_lead later.  Also returns whether the new factor would be published.  No row while the price does not follow the load';
+	'Show how compute_prices() uses the load of node queues at an instant (default the clock).  Returns the number of nodes, their load as a fraction, the factor computed from it, and the factor in force yquota.price_lead later.  Also returns whether the new factor would be published.  Returns no row if the price does not follow the load';
 
 CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (name text, value numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 5
@@ -158,11 +154,9 @@ CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (nam
 		WHERE sample.value IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_figures() IS
-	'Return figures of explain_opportunistic_price() for metrics, whose readers need no right to call it';
+	'Return figures of explain_opportunistic_price() for metrics.  Readers of metrics need no right to call that function';
 
---
--- Points that an administrator sets
---
+-- Points that an administrator sets.
 
 CREATE FUNCTION yquota_internal.dismiss_computed_factors() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -183,16 +177,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.dismiss_computed_factors() IS
-	'Remove computed factors between a factor set by hand and the next one set by hand';
+	'Delete computed factors between a factor set by hand and the next one set by hand';
 
 CREATE TRIGGER dismiss_computed BEFORE INSERT ON yquota.price_factor
 	FOR EACH ROW WHEN (NEW.load IS NULL AND NEW.dimension = 'execution_type')
 	EXECUTE FUNCTION yquota_internal.dismiss_computed_factors();
 
---
--- The first factor for a name moves the running containers that match it.  The administrator's
--- statement does this work, so that the worker need not: it sets a point without a factor.
---
+-- The first factor of a name updates the running containers that match the name.  The administrator's statement does
+-- this work by setting a point without a factor, so that the worker need not do it.
 CREATE FUNCTION yquota_internal.begin_opportunistic_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -208,7 +200,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_opportunistic_price() IS
-	'Begin the timeline of factors for OPPORTUNISTIC with a point without a factor, unless it has begun';
+	'Begin the timeline of factors for OPPORTUNISTIC with a point without a factor, if the timeline has no point yet';
 
 CREATE FUNCTION yquota_internal.end_opportunistic_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -234,7 +226,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_opportunistic_price() IS
-	'End the computed factor that is in force, from the clock on, and remove those that lie ahead';
+	'End the computed factor that is in force at the clock, and delete those that lie in the future';
 
 CREATE TRIGGER begin_factor AFTER INSERT ON yquota.opportunistic_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_opportunistic_price();

@@ -28,7 +28,7 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 			|| CASE charging_mode WHEN 'sum_of_groups' THEN ', the dearest of each price group' ELSE '' END
 	END;
 COMMENT ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric, yquota.charging_mode, jsonb) IS
-	'Explain why a resource type is charged, or which ones are, in credits per second before factors';
+	'Explain in a sentence why resource types are charged, with their credits per second before factors';
 
 CREATE FUNCTION yquota_internal.check_price_quote(
 	allocation yquota.resource, duration interval, project text) RETURNS void
@@ -58,11 +58,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) IS
-	'Refuse arguments that price_quote() cannot answer; a project that the calling role may not see does not exist for it';
+	'Refuse arguments for which price_quote() has no answer.  A project that the calling role may not see is treated as missing';
 
--- A quote reveals factors of users and applications, so the caller must have a right to know
--- them.  Every role that may ask for a quote may know the factors of queues and execution
--- types, which the cluster offers to all.
+-- A quote reveals factors of users and applications, so the caller must have the right to know them.  The cluster
+-- offers its queues and execution types to everyone.  Every role that may ask for a quote may therefore know their
+-- factors.
 CREATE FUNCTION yquota_internal.check_quoted_names(username text, application_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -90,7 +90,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_quoted_names(text, text) IS
-	'Refuse a quote for another user than the calling role; an application that the role may not see does not exist for it.  Operators and roles that read everything may ask about all';
+	'Refuse a quote for a user other than the calling role.  An application that the role may not see is treated as missing.  Operators and roles that read everything may ask about all users';
 
 CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -102,10 +102,9 @@ CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURN
 		   OR EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = payer.name);
 $$;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
-	'Return the project that pays; NULL where only the username names it, and the calling role may not see it';
+	'Return the project that pays.  The result is NULL if only the username names the project and the calling role may not see the project';
 
--- A function in SQL, so that the context of an error names the function instead of quoting its
--- query.
+-- The function is written in SQL. The context of an error then names the function and does not quote its query.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
 	application_id text, payer text, payer_username text, label text, at timestamptz)
@@ -150,7 +149,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		LEFT JOIN yquota.project_balance AS balance ON balance.project = quoted_price.payer;
 	END;
 COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, timestamptz) IS
-	'Return the cost of a container from an instant on, at the prices in force then; arguments as check_price_quote() leaves them';
+	'Return the cost of a container from an instant on, at the prices in force then.  check_price_quote() has checked the arguments';
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
@@ -193,12 +192,10 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text) IS
-	'Return the cost of a container that starts now, runs that long and keeps the present price.  The row has the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
+	'Return the cost of a container that starts now, runs for the given time and keeps the present price.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
 
---
--- Places the reservation as in a dry run, at the known prices.  All arguments are required, so
--- that no call can mean the other function.
---
+-- The reservation is placed as in a dry run, and costs are computed at the known prices.  All arguments are required,
+-- so that a call can never mean the other price_quote().
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
 	RETURNS TABLE (
@@ -237,4 +234,4 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) IS
-	'Return the cost of a reservation that is accepted now, placed as in a dry run, by the rule in force and the known prices.  The row has the credits that acceptance would hold, and whether its project can afford them';
+	'Return the cost of a reservation that is accepted now, at the known prices and by the rule in force.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';

@@ -1,7 +1,5 @@
---
--- Opening the books makes an outage of all projects that ends at the opening.  Containers keep
--- their creation times and pay from then on.
---
+-- Opening the books creates an outage of all projects that ends at the opening.  Containers keep their creation
+-- times, but pay only from the opening on.
 
 CREATE FUNCTION yquota.open_books(at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -36,4 +34,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.open_books(timestamptz) IS
-	'Charge nothing that ran before an instant, once and for all, while containers keep their creation times.  Returns the row of outage that records it.  Repeating it does nothing';
+	'Set the instant at which the books open, once and for all.  Nothing is charged for time before it, and containers keep their creation times.  Returns the row of outage that records the opening.  Repeating the call does nothing';
