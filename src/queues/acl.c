@@ -48,7 +48,7 @@ is_everybody(const char *begin, const char *end)
 	return everybody;
 }
 
-/* Return the names of one part, sorted and without duplicates. */
+/* Return the names in one part of an access list (its users or its groups), sorted and without duplicates. */
 static const char **
 parse_names(const char *begin, const char *end, int *count)
 {

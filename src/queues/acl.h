@@ -26,17 +26,17 @@ typedef struct YqAcl
 	const char **groups;		/* sorted */
 } YqAcl;
 
-/* A user, with groups in the given order; the primary group comes first. */
+/* A user and the user's groups, in the given order.  The primary group comes first. */
 typedef struct YqSubject
 {
 	const char *username;
-	const char *real_username;	/* the real user that acts for the user; NULL: none */
+	const char *real_username;	/* the real user who impersonates this user (Hadoop's proxy user); NULL: nobody does */
 	bool		groups_known;
 	int			group_count;
 	const char **groups;
 } YqSubject;
 
-/* Hadoop's operations on a queue, in the order of yquota.queue's columns. */
+/* Hadoop's operations on a queue, in the order of the columns of yquota.queue that store their access lists. */
 typedef enum YqQueueOperation
 {
 	YQ_SUBMIT_APPLICATIONS,
@@ -47,7 +47,7 @@ typedef enum YqQueueOperation
 	YQ_QUEUE_OPERATION_COUNT
 } YqQueueOperation;
 
-/* The columns of yquota.queue with the lists for the operations. */
+/* Columns of yquota.queue that store the access lists of the operations. */
 extern const char *const yq_acl_columns[YQ_QUEUE_OPERATION_COUNT];
 
 typedef enum YqAclMatch
@@ -59,21 +59,21 @@ typedef enum YqAclMatch
 	YQ_ACL_GROUP
 } YqAclMatch;
 
-/* Parse a list into the current memory context. */
+/* Parse an access list.  The result is allocated in the current memory context. */
 extern YqAcl *yq_acl_parse(const char *text);
 
-/* Return why a subject is on the list.  Sets *name to the matching user or group. */
+/* Return which entry of an access list admits a user.  Sets *name to the matching user or group. */
 extern YqAclMatch yq_acl_match(const YqAcl *acl, const YqSubject *subject, const char **name);
 
-/* Return the match as part of a sentence: user "alice", everybody ... */
+/* Describe a match as part of a sentence, for example: user "alice", or everybody. */
 extern char *yq_acl_match_text(YqAclMatch match, const char *name);
 
 /* Trim a string as Java's String.trim() does. */
 extern char *yq_trim(const char *begin, const char *end);
 
 /*
- * Convert to lower case as Java does for the root locale.  The conversion of ASCII
- * letters depends on no collation; other letters follow the database's collation.
+ * Convert to lower case as Java does for the root locale.  ASCII letters are converted
+ * without a collation; other letters follow the database's collation.
  */
 extern char *yq_lower_case(const char *text);
 

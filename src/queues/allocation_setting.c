@@ -32,7 +32,7 @@ typedef struct Setting
 {
 	const char *column;
 	SettingKind kind;
-	size_t		offset;			/* offset of a bool, int32, float4 or int64 in YqAllocationSettings */
+	size_t		offset;			/* offset of a field (bool, int32, float4 or int64) in YqAllocationSettings */
 } Setting;
 
 #define SETTING(column, kind, field) {column, kind, offsetof(YqAllocationSettings, field)}
@@ -66,7 +66,10 @@ static const Setting settings[] = {
 	SETTING("report_max_age", SETTING_INTERVAL, report_max_age),
 };
 
-/* Columns whose value is one of several words.  They follow the columns of the table above. */
+/*
+ * Columns whose value is a keyword.  The table is read with the columns of settings[],
+ * followed by these columns.
+ */
 static const char *const words[] = {
 	"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order", "node_queue_order", "opportunistic_kill_order"
 };
@@ -108,7 +111,7 @@ static const YqAllocationSettings defaults = {
 static YqAllocationSettings current;
 static bool is_current = false;
 
-/* Convert an interval to microseconds; the checks of the columns allow neither months nor overflow. */
+/* Convert an interval to microseconds.  The CHECK constraint of the column excludes months and overflow. */
 static int64
 microseconds_of(const Interval *interval)
 {
@@ -146,7 +149,7 @@ is_word(const YqRow *row, int column, const char *word)
 	return found != NULL && strcmp(found, word) == 0;
 }
 
-/* Return the position of a column's word in a list of words; 0 for NULL. */
+/* Return the position of the column's keyword in a list of keywords, or 0 if the column is NULL. */
 static int
 place_of_word(const YqRow *row, int column, const char *const *among, int count)
 {
@@ -183,7 +186,7 @@ read_settings(const YqRow *row)
 
 static const char *const over_allocation_columns[] = {"resource_type", "threshold", "preemption_threshold"};
 
-/* Convert to millionths; the check of the column allows at most 6 decimals and no overflow. */
+/* Convert to millionths.  The CHECK constraint of the column allows at most 6 decimals and excludes overflow. */
 static int64
 millionths_of(const YqRow *row, int column)
 {
@@ -212,8 +215,9 @@ read_over_allocation(const YqRow *row)
 /* -- the current settings ------------------------------------------------------- */
 
 /*
- * Register for invalidations.  A change of the configuration invalidates yquota.queue;
- * on a replica that applies the change, the changed table is invalidated instead.
+ * Register callbacks for invalidations.  A change of the configuration invalidates
+ * yquota.queue.  A replica that applies such a change invalidates the changed table
+ * instead.
  */
 static void
 watch_settings(void)
@@ -245,9 +249,9 @@ yq_allocation_settings(void)
 	memcpy(&columns[lengthof(settings)], words, sizeof(words));
 
 	/*
-	 * An invalidation that arrives while the table is read clears the flag, as does an
-	 * error.  A parallel plan may read rows that are older than an invalidation that was
-	 * received before, so it never sets the flag.
+	 * Set the flag before the table is read.  An invalidation that arrives during the read
+	 * clears the flag, and so does an error.  A parallel plan never sets the flag, because
+	 * its snapshot may be older than an invalidation that was already processed.
 	 */
 	is_current = !IsInParallelMode();
 	current = defaults;

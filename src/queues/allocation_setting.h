@@ -13,7 +13,7 @@
 
 #include "base/compat.h"
 
-/* Sort key of the load list of nodes: NodeQueueLoadMonitor.LoadComparator. */
+/* Order in which a node is chosen by its load, as in NodeQueueLoadMonitor.LoadComparator. */
 typedef enum YqLoadComparator
 {
 	YQ_LOAD_QUEUE_LENGTH,
@@ -21,14 +21,17 @@ typedef enum YqLoadComparator
 	YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES
 } YqLoadComparator;
 
-/* Order in which OPPORTUNISTIC containers that wait at a node start.  Ties are resolved by arrival. */
+/*
+ * Order in which OPPORTUNISTIC containers that wait at a node start.  Containers that
+ * are equal in this order start in the order of their arrival.
+ */
 typedef enum YqStartOrder
 {
 	YQ_START_BY_ARRIVAL,		/* Hadoop's order */
-	YQ_START_SHORTEST,			/* by expected duration; containers without a known duration come last */
-	YQ_START_BY_PRIORITY,		/* by priority of the application; the larger number comes first */
-	YQ_START_FAIR,				/* users with the fewest OPPORTUNISTIC containers that run at the node come first */
-	YQ_START_CLOSEST_TO_END		/* by reported progress of the application; the larger comes first */
+	YQ_START_SHORTEST,			/* by expected duration, shortest first; unknown durations come last */
+	YQ_START_BY_PRIORITY,		/* by priority of the application, largest number first */
+	YQ_START_FAIR,				/* by number of the user's running OPPORTUNISTIC containers at the node, fewest first */
+	YQ_START_CLOSEST_TO_END		/* by progress that the application has reported, largest first */
 } YqStartOrder;
 
 /*
@@ -38,13 +41,13 @@ typedef enum YqStartOrder
 typedef enum YqKillOrder
 {
 	YQ_KILL_LAST_STARTED,		/* Hadoop's order */
-	YQ_KILL_LEAST_PAID,			/* by credits charged since the container's start; the fewest come first */
-	YQ_KILL_LOWEST_PRIORITY,	/* by priority of the application; the smaller number comes first */
-	YQ_KILL_FURTHEST_FROM_END,	/* by reported progress of the application; the smaller comes first */
-	YQ_KILL_FEWEST				/* the smallest number of containers that frees enough */
+	YQ_KILL_LEAST_PAID,			/* by credits charged since the container's start, fewest first */
+	YQ_KILL_LOWEST_PRIORITY,	/* by priority of the application, smallest number first */
+	YQ_KILL_FURTHEST_FROM_END,	/* by progress that the application has reported, smallest first */
+	YQ_KILL_FEWEST				/* kill the smallest number of containers that frees enough */
 } YqKillOrder;
 
-/* Bounds of the size of an OPPORTUNISTIC container; -1 means that the scheduler's bound applies. */
+/* Bounds of the size of an OPPORTUNISTIC container.  A bound of -1 stands for the scheduler's general bound. */
 typedef struct YqOpportunisticBounds
 {
 	int32		minimum;
@@ -52,7 +55,10 @@ typedef struct YqOpportunisticBounds
 	int32		increment;
 } YqOpportunisticBounds;
 
-/* Thresholds of the measured use of a resource type, in millionths of a node's capability; 0 means none. */
+/*
+ * Over-allocation thresholds: measured use of a resource type, in millionths of the
+ * node's capability.  0: none.
+ */
 typedef struct YqOverAllocation
 {
 	int64		threshold;
@@ -61,20 +67,20 @@ typedef struct YqOverAllocation
 
 typedef struct YqAllocationSettings
 {
-	int64		allocation_expiry;	/* time in which an allocated container must be acknowledged */
-	int64		opportunistic_token_expiry; /* time in which an OPPORTUNISTIC container must reach its node */
+	int64		allocation_expiry;	/* time limit for an application to acknowledge an allocated container */
+	int64		opportunistic_token_expiry; /* time limit for an OPPORTUNISTIC container to reach its node */
 	bool		opportunistic_allocation_enabled;
 	bool		distributed_scheduling_enabled;
 	bool		amrmproxy_enabled;
-	bool		auto_update_containers; /* nodes learn of updates directly, not from the applications */
+	bool		auto_update_containers; /* the scheduler, not the application, tells nodes about updated containers */
 	bool		uses_pause_for_preemption;
 	bool		queues_by_resources;	/* opportunistic-containers-queue-policy BY_RESOURCES */
 	bool		vmem_check_enabled;
-	bool		anywhere_by_turns;	/* true: nodes take turns; false: a random node is chosen */
+	bool		anywhere_by_turns;	/* requests for any node: true: nodes take turns; false: a random node is chosen */
 	bool		ignores_places;
 	int32		nodes_used;
-	int32		most_per_heartbeat; /* 0 or less: no limit */
-	int32		queue_capacity; /* default for nodes that report no capacity of their queue; 0 or less: none */
+	int32		most_per_heartbeat; /* limit on containers allocated per heartbeat; 0 or less: no limit */
+	int32		queue_capacity; /* length limit of a node's queue if the node reports none; 0 or less: nothing waits */
 	int32		min_queue_length;
 	int32		max_queue_length;
 	int64		min_queue_wait_time;
@@ -87,26 +93,26 @@ typedef struct YqAllocationSettings
 	YqKillOrder kill_order;
 	YqOpportunisticBounds memory;
 	YqOpportunisticBounds vcores;
-	int64		report_max_age; /* age from which a report of measured use is ignored */
-	bool		over_allocates; /* memory or vcores has a threshold */
+	int64		report_max_age; /* age from which a report of a node's measured use is ignored */
+	bool		over_allocates; /* memory or vcores has an over-allocation threshold */
 	YqOverAllocation memory_over_allocation;
 	YqOverAllocation vcores_over_allocation;
 } YqAllocationSettings;
 
 /*
- * Return the settings as committed and as changed by this transaction.  The session
- * owns the memory, which is valid until the next call.  In a parallel plan, the
- * settings may be as old as the plan's snapshot.
+ * Return the committed settings, including the changes made by this transaction.  The
+ * result belongs to the session and is valid until the next call.  In a parallel plan,
+ * the settings may be as old as the plan's snapshot.
  */
 extern const YqAllocationSettings *yq_allocation_settings(void);
 
 /*
- * Return the value of opportunistic_kill_order for an order.  Hadoop's order has no
- * value; the result is NULL.
+ * Return the keyword that yquota.scheduler_setting.opportunistic_kill_order uses for a
+ * kill order, or NULL for Hadoop's order, which has no keyword.
  */
 extern const char *yq_kill_order_name(YqKillOrder order);
 
-/* Do the local schedulers of nodes decide about OPPORTUNISTIC requests? */
+/* Do the nodes' local schedulers, instead of the central scheduler, decide about OPPORTUNISTIC requests? */
 extern bool yq_allocation_is_distributed(const YqAllocationSettings *settings);
 
 #endif							/* YQ_ALLOCATION_SETTING_H */

@@ -84,7 +84,10 @@ compare_doubles(double a, double b)
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/* Compare in an empty cluster.  A resource is larger if it has more of some types and less of no type. */
+/*
+ * Compare two resources in an empty cluster.  A resource is larger if it has more of
+ * some types and less of no type.
+ */
 static int
 compare_without_cluster(const YqCalculator *calculator, const int64 *a, const int64 *b)
 {
@@ -101,7 +104,10 @@ compare_without_cluster(const YqCalculator *calculator, const int64 *a, const in
 	return more == less ? 0 : more ? 1 : -1;
 }
 
-/* Compare memory and cores only.  The larger share decides, then the smaller share. */
+/*
+ * Compare two resources by memory and cores only.  The larger share decides; if it is
+ * equal, the smaller share decides.
+ */
 static int
 compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
 {
@@ -142,8 +148,9 @@ sort_shares(double *shares, int count)
 }
 
 /*
- * Compare by the largest shares, then by the second largest shares, and so on.  The
- * shares of a type that the cluster lacks are infinite on both sides, and are skipped.
+ * Compare two resources by their largest shares, then by their second largest shares,
+ * and so on.  Types that the cluster lacks are skipped, because their shares are
+ * infinite for both resources.
  */
 static int
 compare_shares(const YqCalculator *calculator, const int64 *cluster,
@@ -177,7 +184,7 @@ compare_shares(const YqCalculator *calculator, const int64 *cluster,
 	return 0;
 }
 
-/* Return the largest share that is not infinite, at least 0. */
+/* Return the largest finite share, or 0 if no finite share is larger. */
 static double
 largest_share(const YqCalculator *calculator, const int64 *cluster, const int64 *a)
 {
@@ -233,7 +240,7 @@ quotient(double a, double b)
 	return a == 0 ? get_float8_nan() : get_float8_infinity();
 }
 
-/* Divide floats.  The result of 0 / 0 is 0. */
+/* Divide as floats.  A division by 0 raises no error, and 0 / 0 is 0. */
 static float4
 safe_quotient(int64 a, int64 b)
 {
@@ -370,7 +377,7 @@ round_amount_up(int64 amount, int64 step)
 	return divide_by_integer_and_ceil(amount, step) * step;
 }
 
-/* Set the resource that the default calculator derives from an amount of memory. */
+/* Set all amounts of a resource from an amount of memory, as the default calculator does. */
 static void
 set_memory_alone(const YqCalculator *calculator, int64 *result, int64 memory)
 {

@@ -18,7 +18,7 @@
 #include "queues/calculator.h"
 #include "queues/capacity.h"
 
-/* Units of Hadoop's amounts, as a fraction (numerator / denominator) of a MiB. */
+/* Units of Hadoop's amounts, each as a fraction (numerator / denominator) of a byte. */
 static const struct
 {
 	const char *name;
@@ -54,7 +54,7 @@ find_unit(const char *name)
 	return -1;
 }
 
-/* Convert a number with a unit to MiB.  Returns false when the result does not fit. */
+/* Convert an amount with a unit to MiB.  Returns false if the result does not fit into int64. */
 static bool
 convert_to_mebi(int unit, int64 amount, int64 *result)
 {
@@ -80,7 +80,7 @@ find_amount_type(const char *name, const char *const *names, int types)
 	return -1;
 }
 
-/* Read a whole number that is not followed by other text, as Long.valueOf() does. */
+/* Read a whole number.  As in Long.valueOf(), no other text may follow the number. */
 static bool
 read_whole_number(const char *text, int64 *result)
 {
@@ -93,7 +93,7 @@ read_whole_number(const char *text, int64 *result)
 	return *end == '\0' && errno == 0;
 }
 
-/* Read a number that is not followed by other text, as Float.parseFloat() does. */
+/* Read a number.  As in Float.parseFloat(), no other text may follow the number. */
 static bool
 read_float(const char *text, float4 *result)
 {
@@ -122,8 +122,8 @@ trim(char *text)
 /* -- the reader of absolute amounts --------------------------------------- */
 
 /*
- * Read a pair of name and amount.  An unknown name is skipped.  An amount that is not a
- * whole number is an error.
+ * Read a pair of resource type and amount.  A pair with an unknown type is skipped.  An
+ * amount that is not a whole number is an error.
  */
 static void
 read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *value,
@@ -150,7 +150,7 @@ read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *val
 	amounts[type] = amount;
 }
 
-/* Callback for each pair of name and value between brackets. */
+/* Callback that receives each pair of name and value between the brackets. */
 typedef void (*PairReader) (YqCapacity *capacity, int64 *amounts, char *name, char *value,
 							const char *const *names, int types);
 
@@ -284,7 +284,7 @@ yq_capacity_uniform_unit(const YqCapacity *capacity, int types)
 
 /* -- both ----------------------------------------------------------------- */
 
-/* Read a capacity in brackets: [memory=10240,vcores=12], [memory=50%,vcores=2w]. */
+/* Read a capacity in brackets, for example [memory=10240,vcores=12] or [memory=50%,vcores=2w]. */
 static void
 parse_bracketed(YqCapacity *capacity, const char *const *names, int types)
 {
@@ -294,7 +294,7 @@ parse_bracketed(YqCapacity *capacity, const char *const *names, int types)
 	if (has_pairs(capacity->text))
 		read_vector(capacity, names, types);
 
-	/* a vector of equal weights means the same as a single weight */
+	/* if all weights of a vector are equal, the vector means the same as a single weight */
 	if (capacity->vector != NULL &&
 		yq_capacity_uniform_unit(capacity, types) == YQ_CAPACITY_WEIGHT)
 	{

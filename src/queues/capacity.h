@@ -29,23 +29,23 @@ typedef struct YqCapacityEntry
 typedef struct YqCapacity
 {
 	const char *text;			/* as configured; NULL when not configured */
-	bool		is_absolute;	/* amounts in brackets: the absolute mode */
-	bool		is_percent;		/* a plain number, or no text */
+	bool		is_absolute;	/* set if the text contains amounts in brackets: the absolute mode */
+	bool		is_percent;		/* set if the text is a plain number or missing */
 	float4		number;			/* percent; 0 when not configured */
 	float4		weight;			/* -1 when the capacity is not a weight */
 	int64	   *amounts;		/* absolute amounts; NULL: none */
-	YqCapacityEntry *vector;	/* an entry per resource type; NULL: an empty vector */
-	const char *problem;		/* Hadoop's error; NULL: Hadoop accepts the capacity */
+	YqCapacityEntry *vector;	/* an entry per resource type; NULL: the text has no vector */
+	const char *problem;		/* Hadoop's error message; NULL: Hadoop accepts the capacity */
 } YqCapacity;
 
 /*
- * Read a capacity, which may be NULL, into palloc'd memory.  "names" contains the
- * resource types, "types" their number.
+ * Parse a capacity into palloc'd memory.  The text may be NULL.  "names" contains the
+ * names of the resource types, and "types" is their number.
  */
 extern void yq_capacity_parse(YqCapacity *capacity, const char *text,
 							  const char *const *names, int types);
 
-/* Return the unit that all entries of a vector share, or YQ_CAPACITY_NONE. */
+/* Return the unit that all entries of the vector share, or YQ_CAPACITY_NONE if their units differ. */
 extern YqCapacityUnit yq_capacity_uniform_unit(const YqCapacity *capacity, int types);
 
 #endif							/* YQ_CAPACITY_H */

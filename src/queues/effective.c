@@ -16,7 +16,7 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /* -- legacy mode ----------------------------------------------------------- */
 
-/* Find the parent's entry for the label of a queue, or NULL. */
+/* Return the parent's configuration of the label that "label" configures for the queue, or NULL. */
 static const YqQueueLabel *
 label_above(const YqQueue *queue, const YqQueueLabel *label)
 {
@@ -89,7 +89,7 @@ normalize_weights(YqQueue *queue)
 	}
 }
 
-/* Divide.  An infinite quotient becomes 0, because the result is displayed. */
+/* Divide amounts for display.  An infinite quotient is displayed as 0. */
 static float4
 finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 *a, const int64 *b)
 {
@@ -99,9 +99,9 @@ finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 
 }
 
 /*
- * Set the fractions that follow from amounts.  They are only displayed, not used in
- * computations.  In legacy mode they are shares of the cluster, otherwise shares of the
- * partition.
+ * Set the fractions that are computed from amounts.  They are only displayed; no
+ * decision uses them.  In legacy mode, a fraction is a share of the cluster, otherwise
+ * a share of the partition.
  */
 static void
 derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label,
@@ -114,12 +114,15 @@ derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabe
 	label->maximum_fraction = finite_quotient(hierarchy, cluster, label->effective_maximum,
 											  above == NULL ? nothing : above->effective_maximum);
 	label->absolute_capacity = label->capacity_fraction * (above == NULL ? 0 : above->absolute_capacity);
-	/* with vectors, the configured fractions remain */
+	/* if children use vectors, the fractions keep their configured values */
 	if (hierarchy->settings.is_legacy || label->maximum_fraction > 0)
 		label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
 }
 
-/* Set the amounts of a queue in absolute mode, scaled down to its parent's amounts. */
+/*
+ * Set the amounts of a queue in absolute mode.  If the children need more than the
+ * parent has, the configured amounts are scaled down.
+ */
 static void
 set_absolute_amounts(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label)
 {
@@ -171,7 +174,10 @@ set_effective_amounts(const YqHierarchy *hierarchy, YqQueue *queue)
 	}
 }
 
-/* Compute the factor per type that scales the children's configured amounts down to the parent's. */
+/*
+ * Compute the factors, one per resource type, by which the children's configured
+ * amounts are scaled down to the parent's amounts.
+ */
 static void
 set_minimum_ratios(YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -228,7 +234,7 @@ yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue)
 	return limit;
 }
 
-/* Convert a float to an integer as Java does. */
+/* Convert a float to an integer with Java's rules for NaN and overflow. */
 static int
 to_int(float4 value)
 {
@@ -286,7 +292,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
 		return 0;
-	/* the guarantee of an inactive leaf is that of the template (semantics/queues 2.7) */
+	/* an inactive leaf has no guarantee of its own, so the template's guarantee counts (semantics/queues 2.7) */
 	if (label->template != NULL && label->absolute_capacity == 0)
 	{
 		yq_amounts_multiply(&hierarchy->calculator, templated, total, label->template->absolute_capacity);
@@ -299,7 +305,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 /* -- templates of managed parents ------------------------------------------ */
 
-/* Set the fraction of the partition that an active leaf has. */
+/* Compute the fractions of the partition that a managed parent's template gives to an active leaf. */
 static void
 set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -321,18 +327,18 @@ set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 
 /* -- the calculation with vectors ------------------------------------------ */
 
-/* Computation for a resource type on a label, for the children of a parent. */
+/* Computation of the children's amounts of a resource type on a label. */
 typedef struct Share
 {
 	const YqHierarchy *hierarchy;
 	const YqQueue *parent;
 	const YqQueueLabel *above;
 	int			type;
-	double		cluster;		/* amount of the label's partition */
-	double		overall;		/* amount not yet assigned to a child */
-	double		batch;			/* amount that was left before the present kind of capacity */
-	double		weights;		/* sum of the children's weights */
-	double		ratio;			/* factor for amounts that exceed the available amount */
+	double		cluster;		/* amount that the label's partition has */
+	double		overall;		/* amount that no child has received yet */
+	double		batch;			/* "overall" before the children with the present unit of capacity got their amounts */
+	double		weights;		/* sum of the weights of all children */
+	double		ratio;			/* factor that scales the children's absolute amounts down to the available amount */
 } Share;
 
 static const YqCapacityEntry *
@@ -373,7 +379,7 @@ ratio_of_amounts(const Share *share)
 
 	if (share->parent->kind == YQ_QUEUE_MANAGED_PARENT)
 		return 1;
-	/* root gets the whole partition, whatever its configured capacity */
+	/* root gets the whole partition, even if another capacity is configured for root */
 	if (share->parent->parent != NULL && share->above->capacity.vector == NULL)
 		return 1;
 	for (int i = 0; i < share->parent->child_count; i++)
@@ -435,8 +441,8 @@ to_amount(double value)
 }
 
 /*
- * Set the amount of a queue of a plan.  Its only capacity is its share, which is a
- * percentage of each resource.
+ * Set the amounts of a queue of a plan.  The queue has no capacity except its share of
+ * the plan, which is a percentage of each resource.
  */
 static void
 set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLabel *label)
@@ -450,19 +456,19 @@ set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLa
 		share.cluster = hierarchy->totals[0][type];
 		share.batch = share.above->effective_minimum[type];
 		label->effective_minimum[type] = to_amount(minimum_of(&share, &least));
-		/* in a plan, 0 stands for a missing maximum */
+		/* a plan stores 0 for a maximum that is not set */
 		label->effective_maximum[type] = most.value == 0 ? 0 : to_amount(maximum_of(&share, &most));
 	}
 }
 
-/* Set a child's amount of the resource, and return it. */
+/* Set a child's amount of the resource type, and return the amount. */
 static double
 give(Share *share, YqQueueLabel *label)
 {
 	double		least = minimum_of(share, &label->capacity.vector[share->type]);
 	double		most = maximum_of(share, entry_of(&label->maximum, share->type));
 
-	/* an absolute capacity without memory counts as no capacity */
+	/* an absolute capacity without an amount of memory counts as no capacity */
 	if (isnan(least) && label->capacity.vector[share->type].unit == YQ_CAPACITY_WEIGHT)
 		least = 0;
 	if (share->type != YQ_MEMORY && label->effective_minimum[YQ_MEMORY] == 0)
@@ -522,8 +528,8 @@ yq_vector_compute_children(const YqHierarchy *hierarchy, YqQueue *queue)
 /* -- queues of plans --------------------------------------------------------- */
 
 /*
- * The limits of a plan are set when the plan is created.  They derive from a constant,
- * not from maximum-applications of the cluster (PlanQueue's constructor).
+ * Number of applications from which the limits of a plan are computed.  PlanQueue's
+ * constructor uses this constant instead of the cluster's maximum-applications.
  */
 #define PLAN_APPLICATIONS 10000
 

@@ -21,52 +21,53 @@
 #include "queues/hierarchy.h"
 
 /*
- * Fill the computed fields of hierarchy.h once, from the totals and the cluster.  They
- * do not depend on usage.
+ * Compute the fields of a hierarchy that depend on the totals of the cluster but not on
+ * usage.  The computation runs once per hierarchy.
  */
 extern void yq_hierarchy_compute(YqHierarchy *hierarchy);
 
 /*
- * Compute the figures of a queue of a plan from its share.  The plan's own figures must
- * have been computed.
+ * Compute the figures of a queue of a plan from the queue's share.  The plan's own
+ * figures must already be set.
  */
 extern void yq_queue_of_plan_compute(const YqHierarchy *hierarchy, YqQueue *queue);
 
-/* Read the usage of running containers and the reservations, as committed now. */
+/* Read the committed usage of running containers and reservations. */
 extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
 
-/* Count the containers that name the missing queue with this path or short name. */
+/* Count the containers whose events name a queue that does not exist, by this path or short name. */
 extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path);
 
-/* Count the containers that name missing queues below this path by their paths. */
+/* Count the containers whose events name nonexistent queues below this path, by the queues' full paths. */
 extern int64 yq_containers_elsewhere_below(const YqHierarchy *hierarchy, const char *path);
 
 /*
- * Return the amounts of a queue in the default partition that killable containers use,
- * as last read.  Lazy preemption makes containers killable.  NULL means that no
- * container is killable.
+ * Return the amounts that killable containers use in a queue in the default partition,
+ * or NULL if no container is killable.  The amounts are those of the last
+ * yq_hierarchy_read_usage().
  */
 extern const int64 *yq_queue_killable(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
- * Return the part of the default partition that is left for a queue, by usage as last
- * read.  The amounts are palloc'd; they are negative if other queues exceed their
- * limits. A parent's killable amounts count as left for all its children, including the
- * queue of the killable container (AbstractParentQueue.getResourceLimitsOfChild).
+ * Return the amounts of the default partition that the queue may still use, computed
+ * from the usage of the last yq_hierarchy_read_usage() and palloc'd.  The amounts are
+ * negative if other queues exceed their limits.  What killable containers below the
+ * parent use counts as free for every child, including the killable container's own
+ * queue (AbstractParentQueue.getResourceLimitsOfChild).
  */
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
- * Return the used amounts as a fraction of the partition.  The second function returns
- * a fraction of the queue's guarantee on a label.
+ * Return the used amounts as a fraction.  yq_queue_absolute_used() returns it as a fraction of the
+ * partition, and yq_queue_used() as a fraction of the queue's guarantee on the label.
  */
 extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, int label, const int64 *used);
 extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int64 *used);
 
-/* Do all children get their capacity from weights? */
+/* Do all children of the queue have a weight as their capacity? */
 extern bool yq_children_use_weights(const YqQueue *queue);
 
-/* Set the effective amounts of a queue's children.  The queue's own effective amounts must have been set. */
+/* Set the effective amounts of a queue's children.  The queue's own effective amounts must already be set. */
 extern void yq_vector_compute_children(const YqHierarchy *hierarchy, YqQueue *queue);
 
 #endif							/* YQ_EFFECTIVE_H */

@@ -21,22 +21,22 @@
 /* -- nearest name -------------------------------------------------------------- */
 
 /*
- * Find the known name that a misspelt name was probably meant to be.
+ * Find the known name that was probably meant by a misspelt name.
  *
- * Names are compared as the server compares misspelt columns, by the edits that turn
- * one name into the other.  Most wrong names of properties are abbreviations.  An
- * omitted character therefore counts once, and any other edit twice.
+ * The server compares misspelt column names in the same way: it counts the edits that
+ * turn one name into the other.  Most wrong property names are abbreviations.
+ * Therefore, an omitted character costs 1, and any other edit costs 2.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 
 /*
- * Limit on edits.  A name that needs more edits, or edits of more than half of its
- * characters, is a different name.
+ * Limit on the cost of the edits.  A known name is not suggested if its edits cost
+ * more, or more than half of the length of the misspelt name.
  */
 #define MOST_EDITS 8
 
-/* The server compares only names of at most this many bytes. */
+/* Length limit in bytes.  The server cannot compare longer names. */
 #define MOST_BYTES 255
 
 #define COST_OF_INSERTION 1
@@ -44,9 +44,9 @@ PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 #define COST_OF_SUBSTITUTION 2
 
 /*
- * nearest_name(name text, names text[]): return the candidate that the fewest edits
- * turn into the name; among equals, the first.  NULL means that all need too many
- * edits.
+ * nearest_name(name text, names text[]): return the candidate with the lowest cost of
+ * edits, or the first of several such candidates.  The result is NULL if the edits of
+ * every candidate cost too much.
  */
 Datum
 yq_sql_nearest_name(PG_FUNCTION_ARGS)
@@ -83,19 +83,22 @@ yq_sql_nearest_name(PG_FUNCTION_ARGS)
 /* -- hadoop names -------------------------------------------------------------- */
 
 /*
+ * Match the full names of properties in Hadoop's configuration files.
+ *
  * A full name is the path of a queue followed by the name of a property.  Both contain
- * dots, so the path's end can only be found with the list of queues.  The longest path
- * that is followed by a known property counts.  All other facts about patterns are data
- * (yquota_internal.hadoop_pattern).  The search is in C because a file contains a name
- * for every value, tens of thousands in all.
+ * dots, so the end of the path can only be found with the list of queues.  If several
+ * paths are possible, the longest path that is followed by a known property counts.
+ * All other facts about patterns are stored in yquota_internal.hadoop_pattern.  The
+ * search is written in C because a configuration file can contain tens of thousands of
+ * names.
  */
 
-/* Properties of a pattern, in the bits of the fifth argument. */
+/* Flags of a pattern, as passed in the argument "bits". */
 #define PATTERN_HAS_QUEUE	0x01
 #define PATTERN_HAS_NAME	0x02
 #define PATTERN_IS_WILDCARD	0x04
-#define PATTERN_PLAIN_NAME	0x08	/* a name without dots */
-#define PATTERN_IS_OPTION	0x10	/* the name may be any text */
+#define PATTERN_PLAIN_NAME	0x08	/* the variable name contains no dots */
+#define PATTERN_IS_OPTION	0x10	/* the variable name may be any text */
 
 #define MAX_NAME	255
 
@@ -105,7 +108,7 @@ typedef struct Span
 	int			length;
 } Span;
 
-/* head <queue> middle <name> tail, or head <name> tail */
+/* A pattern has one of two forms: head <queue> middle <name> tail, or head <name> tail. */
 typedef struct Pattern
 {
 	Span		head;
@@ -122,7 +125,7 @@ typedef struct Matcher
 	int			npaths;
 } Matcher;
 
-/* Return the elements of an array of text.  A NULL element becomes an empty span. */
+/* Return the elements of a text array.  The span of a NULL element is empty. */
 static Span *
 spans_of(ArrayType *array, int *length)
 {
@@ -164,7 +167,10 @@ begins_with(Span text, Span beginning)
 		 memcmp(text.start, beginning.start, beginning.length) == 0);
 }
 
-/* Set the name to the text between a beginning and an end.  Returns false if it is not allowed as a name. */
+/*
+ * Set *name to the text between "beginning" and "end".  Returns false if the pattern
+ * does not allow this text as a name.
+ */
 static bool
 name_between(Span text, Span beginning, Span end, int bits, Span *name)
 {
@@ -187,7 +193,7 @@ name_between(Span text, Span beginning, Span end, int bits, Span *name)
 	return true;
 }
 
-/* Return the pattern that matches the text after the path of a queue, or -1. */
+/* Return the number of the pattern that matches the text after a queue's path, or -1. */
 static int
 pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 {
@@ -208,7 +214,10 @@ pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 	return -1;
 }
 
-/* Return the pattern that matches a property, or -1, and set the path of the queue and the name. */
+/*
+ * Return the number of the pattern that matches a property, or -1.  Sets *owner to the
+ * path of the queue and *name to the variable name.
+ */
 static int
 pattern_of(Matcher *matcher, Span property, Span head, Span *owner, Span *name)
 {
@@ -259,8 +268,9 @@ PG_FUNCTION_INFO_V1(yq_sql_match_hadoop_properties);
 
 /*
  * match_hadoop_properties(properties, paths, heads, middles, tails text[], bits
- * integer[]): return rows (ordinal, pattern, owner, name) for the properties that match
- * a pattern.  Numbers begin with 1.  All patterns of queues have the same head.
+ * integer[]): return a row (ordinal, pattern, owner, name) for each property that
+ * matches a pattern.  The numbers "ordinal" and "pattern" begin with 1.  All patterns
+ * for queues have the same head.
  */
 Datum
 yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
@@ -311,7 +321,7 @@ yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		if (pattern < 0)
 			continue;
-		/* a pattern may have set the name before it turned out not to match */
+		/* a pattern that did not match in the end may have set the name */
 		if ((matcher.patterns[pattern].bits & PATTERN_HAS_NAME) == 0)
 			nulls[3] = true;
 		values[0] = Int64GetDatum(i + 1);

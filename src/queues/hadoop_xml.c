@@ -28,10 +28,10 @@
 #include "base/compat.h"
 #include "queues/hadoop_xml.h"
 
-/* Depth of nested elements; files of Hadoop have three levels. */
+/* Limit on the depth of nested elements.  Hadoop's files have three levels. */
 #define MAX_DEPTH 32
 
-/* Element whose text is being collected. */
+/* Element whose text is being collected, if any. */
 typedef enum XmlField
 {
 	FIELD_NONE,
@@ -40,7 +40,7 @@ typedef enum XmlField
 	FIELD_FINAL
 } XmlField;
 
-/* An interval of the text. */
+/* A part of the document's text. */
 typedef struct XmlSpan
 {
 	const char *start;
@@ -51,13 +51,13 @@ typedef struct XmlReader
 {
 	const char *text;			/* the whole document, with a terminating zero */
 	const char *p;				/* next character */
-	XmlSpan		open[MAX_DEPTH];	/* names of the elements around p */
+	XmlSpan		open[MAX_DEPTH];	/* names of the open elements at p */
 	int			depth;
 	bool		had_root;
-	XmlField	field;			/* target of the collected characters */
-	StringInfoData token;		/* characters of the element being read */
+	XmlField	field;			/* field for which characters are being collected */
+	StringInfoData token;		/* the text or attribute that is being read */
 
-	/* the property being read; empty outside of a property */
+	/* the property that is being read; empty outside of a property */
 	StringInfoData name;
 	StringInfoData value;
 	bool		has_name;
@@ -77,7 +77,7 @@ is_xml_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Is it a control character that XML does not allow? */
+/* Is the character a control character that XML does not allow? */
 static bool
 is_forbidden(unsigned long code)
 {
@@ -104,7 +104,7 @@ at(XmlReader *reader, const char *word)
 	return strncmp(reader->p, word, strlen(word)) == 0;
 }
 
-/* Move behind the next "end", which closes the construct named "what". */
+/* Move behind the next occurrence of "end".  "what" names the unclosed construct in the error message. */
 static void
 skip_past(XmlReader *reader, const char *end, const char *what)
 {
@@ -122,7 +122,7 @@ skip_xml_space(XmlReader *reader)
 		reader->p++;
 }
 
-/* Read the name of an element or attribute, up to the first character that ends it in XML's syntax. */
+/* Read the name of an element or attribute, up to the first character that cannot be part of the name. */
 static XmlSpan
 read_xml_name(XmlReader *reader)
 {
@@ -209,7 +209,7 @@ read_attribute_value(XmlReader *reader, StringInfo into)
 			read_reference(reader, into);
 		else if (is_xml_space(*reader->p))
 		{
-			/* XML turns each white-space character in attributes into a blank */
+			/* XML replaces each white-space character in an attribute by a blank */
 			reader->p += reader->p[0] == '\r' && reader->p[1] == '\n' ? 2 : 1;
 			appendStringInfoChar(into, ' ');
 		}
@@ -219,7 +219,7 @@ read_attribute_value(XmlReader *reader, StringInfo into)
 	reader->p++;
 }
 
-/* Set a field of a property to the text of one of its elements or attributes. */
+/* Set a field of the current property to the text of an element or attribute. */
 static void
 set_field(XmlReader *reader, XmlField field, StringInfo text)
 {
@@ -229,7 +229,7 @@ set_field(XmlReader *reader, XmlField field, StringInfo text)
 	switch (field)
 	{
 		case FIELD_NAME:
-			/* Java trims control characters, too */
+			/* as Java's String.trim() does, trim control characters, too */
 			while (start < end && (unsigned char) text->data[start] <= ' ')
 				start++;
 			while (end > start && (unsigned char) text->data[end - 1] <= ' ')
@@ -265,7 +265,7 @@ field_of(XmlSpan element)
 	return FIELD_NONE;
 }
 
-/* Report a property.  Missing fields are NULL. */
+/* Pass the current property to the callback.  A missing field is NULL. */
 static void
 put_property(XmlReader *reader, bool has_name, bool has_value)
 {
@@ -290,7 +290,7 @@ begin_property(XmlReader *reader)
 	reader->has_name = reader->has_value = reader->final = false;
 }
 
-/* Handle the end of an element, or an empty element. */
+/* Handle the end of an element.  An empty element (<name/>) ends at once. */
 static void
 end_element(XmlReader *reader, XmlSpan element)
 {
@@ -306,7 +306,7 @@ end_element(XmlReader *reader, XmlSpan element)
 	}
 }
 
-/* Handle the beginning of an element, without its attributes. */
+/* Handle the start of an element.  The attributes have not been read yet. */
 static void
 begin_element(XmlReader *reader, XmlSpan element)
 {
@@ -397,7 +397,7 @@ read_end_tag(XmlReader *reader)
 	end_element(reader, element);
 }
 
-/* Read text outside of tags.  It is collected inside name, value and final. */
+/* Read text between tags.  Only the text of the elements name, value and final is collected. */
 static void
 read_text(XmlReader *reader)
 {
@@ -447,7 +447,7 @@ read_cdata(XmlReader *reader)
 static void
 read_document(XmlReader *reader)
 {
-	/* skip the byte order mark that some editors write at the beginning */
+	/* skip the byte order mark that some editors write at the beginning of a file */
 	if (at(reader, "\xEF\xBB\xBF"))
 		reader->p += 3;
 	while (*reader->p != '\0')
@@ -494,7 +494,7 @@ yq_hadoop_xml_read(const char *text, YqHadoopPropertyReader put, void *argument)
 
 /* -- for SQL --------------------------------------------------------------- */
 
-/* The result rows of hadoop_xml_properties(). */
+/* The rows that hadoop_xml_properties() returns. */
 typedef struct PropertyRows
 {
 	ReturnSetInfo *rows;
@@ -528,7 +528,7 @@ put_property_row(const YqHadoopProperty *property, void *argument)
 
 PG_FUNCTION_INFO_V1(yq_sql_hadoop_xml_properties);
 
-/* hadoop_xml_properties(document text): rows (ordinal, property, value, final). */
+/* hadoop_xml_properties(document text): return a row (ordinal, property, value, final) for each property. */
 Datum
 yq_sql_hadoop_xml_properties(PG_FUNCTION_ARGS)
 {

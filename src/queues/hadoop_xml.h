@@ -11,10 +11,10 @@
 #ifndef YQ_HADOOP_XML_H
 #define YQ_HADOOP_XML_H
 
-/* A property of the file; valid only during the call of the reader. */
+/* A property of a configuration file.  It is valid only until the callback returns. */
 typedef struct YqHadoopProperty
 {
-	const char *name;			/* NULL for an include, which is not read */
+	const char *name;			/* NULL for an XInclude, which names another file and is not read */
 	int			name_length;	/* bytes */
 	const char *value;			/* NULL when missing */
 	int			value_length;
@@ -24,9 +24,9 @@ typedef struct YqHadoopProperty
 typedef void (*YqHadoopPropertyReader) (const YqHadoopProperty *property, void *argument);
 
 /*
- * Call the reader for each property of a document, in order.  If the text is not XML or
- * not a configuration, raises ERRCODE_INVALID_XML_DOCUMENT, with the line.  For
- * declarations, raises ERRCODE_FEATURE_NOT_SUPPORTED.
+ * Call the callback for each property of a document, in order.  Raises
+ * ERRCODE_INVALID_XML_DOCUMENT, with the line number, if the text is neither XML nor a
+ * configuration.  Raises ERRCODE_FEATURE_NOT_SUPPORTED for document type declarations.
  */
 extern void yq_hadoop_xml_read(const char *text, YqHadoopPropertyReader put, void *argument);
 

@@ -43,7 +43,10 @@ yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
 	YqQueue    *queue = yq_hierarchy_find(hierarchy, name);
 	YqQueueEntry *entry;
 
-	/* "root" is always the root (semantics/queues 1.4) */
+	/*
+	 * the name "root" always refers to the root, even if another queue has this short name
+	 * (semantics/queues 1.4)
+	 */
 	if (queue != NULL || strcmp(name, "root") == 0)
 		return queue;
 	entry = yq_bytes_table_find(hierarchy->by_name, key);

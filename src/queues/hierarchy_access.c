@@ -16,7 +16,7 @@
 
 #define DEFAULT_WORKFLOW_TAG_PREFIX "workflowid:"
 
-/* Operations whose access lists a template may have: the first two. */
+/* Number of operations, counted from the first, whose access lists a template may set. */
 #define TEMPLATE_OPERATIONS 2
 
 typedef struct TemplateLists
@@ -42,7 +42,7 @@ acl_of_template(Jsonb *template, YqQueueOperation operation)
 	return text == NULL ? NULL : yq_acl_parse(text);
 }
 
-/* Replace the list of a created queue by that of its template, as in Hadoop. */
+/* Replace an access list of a created queue by the list of its template, as Hadoop does. */
 static void
 take_list_of_template(YqQueue *queue, const YqTemplates *templates, YqQueueOperation operation)
 {
@@ -173,8 +173,9 @@ static const char *const setting_columns[SETTING_COLUMN_COUNT] = {
 };
 
 /*
- * Read the engines.  user-group and app-name name the same engine.  Any other name is a
- * class of the resource manager, which places no application here.
+ * Read the placement engines.  user-group and app-name are two names of the same
+ * engine.  Any other name is a class of the resource manager; yquota does not run it
+ * and places no application by it.
  */
 static void
 read_engines(YqAccessSettings *settings, ArrayType *engines)
@@ -254,7 +255,7 @@ workflow_key(StringInfo buffer, const char *queue_path, const char *workflow_id)
 	return key;
 }
 
-/* Read a workflow.  A later row for the same queue and workflow replaces an earlier row. */
+/* Read a workflow's priority.  If several rows have the same queue and workflow, the last row counts. */
 static void
 read_workflow(const YqRow *row)
 {

@@ -15,7 +15,7 @@
 
 /* -- accessible labels ---------------------------------------------------- */
 
-/* Add a label of a list.  "*" stands for all labels. */
+/* Mark a label from a list as accessible.  "*" stands for all labels. */
 static void
 add_accessible_label(YqResolving *resolving, const char *name, bool *accessible)
 {
@@ -43,7 +43,7 @@ add_accessible_row(YqResolving *resolving, bool *accessible)
 	}
 }
 
-/* Read a template's list in Hadoop's notation: names separated by commas. */
+/* Read a template's list of accessible labels in Hadoop's notation, where commas separate the names. */
 static void
 add_accessible_list(YqResolving *resolving, char *list, bool *accessible)
 {
@@ -64,7 +64,7 @@ yq_resolve_accessible_labels(YqResolving *resolving)
 
 	if (queue->parent == NULL)
 	{
-		/* root may use every label */
+		/* root may always use every label */
 		queue->any_label = true;
 		yq_resolving_note(queue, YQ_INHERITED_ACCESSIBLE_NODE_LABELS, "{*}", NULL);
 		return;
@@ -87,7 +87,10 @@ yq_resolve_accessible_labels(YqResolving *resolving)
 				   queue->any_label ? "{*}" : yq_labels_text(hierarchy, accessible), resolving->from);
 }
 
-/* Does a queue's set of labels contain all labels of its parent? */
+/*
+ * Does the queue's list of labels contain the parent's list?  A list with "*" contains,
+ * and is contained in, only a list that also has "*".
+ */
 static bool
 has_labels_of_parent(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
@@ -139,7 +142,7 @@ maximum_fraction_of(const YqQueue *parent, const YqCapacity *maximum, int label)
 	return maximum->number / 100;
 }
 
-/* Fill the configuration of a queue on a label.  Capacity and maximum are NULL when not configured. */
+/* Fill the configuration of a queue for a label.  A capacity or maximum that is not configured is NULL. */
 static void
 set_label(const YqHierarchy *hierarchy, const YqQueue *parent, YqQueueLabel *entry, int label,
 		  const char *capacity, const char *maximum, float4 am_percent)
@@ -164,7 +167,7 @@ set_label(const YqHierarchy *hierarchy, const YqQueue *parent, YqQueueLabel *ent
 	entry->am_used = yq_hierarchy_amounts(hierarchy);
 }
 
-/* Set the weight of a queue created by the second generation: 1 unless it is configured. */
+/* Set the weight of a queue that the second generation created.  The weight is 1 unless it is configured. */
 static void
 set_created_weight(YqResolving *resolving, YqQueueLabel *entry)
 {
@@ -212,7 +215,7 @@ templated_am_percent(const YqResolving *resolving, const char *label, float4 oth
 	return text == NULL ? otherwise : strtof(text, NULL);
 }
 
-/* Add a label if the queue or its template configures it. */
+/* Add the configuration for a label if the queue or its template configures the label. */
 static void
 add_label(YqResolving *resolving, int label, bool is_of_root)
 {
@@ -239,9 +242,10 @@ add_label(YqResolving *resolving, int label, bool is_of_root)
 }
 
 /*
- * Give a created queue a weight on every label of its parent.  In legacy mode the queue
- * counts among its siblings on the label.  If the label is not configured, the queue
- * has no amounts (semantics/queues 2.5, 3.3).
+ * Give a created queue a weight on each label of its parent, if the hierarchy is in
+ * legacy mode.  The weight counts in the sum of the siblings' weights.  If the label is
+ * not configured for the queue, the queue gets no amounts there (semantics/queues 2.5,
+ * 3.3).
  */
 static void
 add_created_weight(YqResolving *resolving, int label)
@@ -285,9 +289,9 @@ yq_resolve_leaf_template(YqResolving *resolving)
 }
 
 /*
- * Give the leaf of a managed parent the capacity of the template if it is active,
- * otherwise only the maximum.  The parent's policy activates leaves
- * (queue_management.h).
+ * Configure a label for a leaf of a managed parent.  An active leaf gets the template's
+ * capacity and maximum, and an inactive leaf only the maximum.  The policy of the
+ * managed parent activates its leaves (queue_management.h).
  */
 static void
 add_managed_label(YqResolving *resolving, const YqQueueLabel *template)
@@ -320,8 +324,8 @@ add_managed_label(YqResolving *resolving, const YqQueueLabel *template)
 /* -- queues of plans --------------------------------------------------------- */
 
 /*
- * Give a queue of a plan its share of the default partition, and nothing in other
- * partitions (setEntitlement()).
+ * Give a queue of a plan its share of the default partition.  The queue gets nothing in
+ * other partitions (setEntitlement()).
  */
 static void
 set_share(YqResolving *resolving)
@@ -379,7 +383,7 @@ yq_resolve_labels(YqResolving *resolving, const bool *configured_anywhere)
 	else
 		add_labels(resolving, configured_anywhere);
 
-	/* the first label determines the mode */
+	/* the mode on the first label counts for all labels */
 	queue->is_absolute = queue->parent != NULL &&
 		(hierarchy->settings.is_legacy ? queue->labels[0].capacity.is_absolute :
 		 yq_capacity_uniform_unit(&queue->labels[0].capacity, hierarchy->calculator.types) == YQ_CAPACITY_ABSOLUTE);

@@ -21,15 +21,16 @@
 /* -- hierarchy plans ----------------------------------------------------------- */
 
 /*
- * Keep the queues below plans of reservations up to date in a hierarchy.
+ * Keep the queues of plans up to date in the session's hierarchy.
  *
  * The plan follower changes shares every second, and adds and removes queues.  Sessions
- * apply these changes without rebuilding the hierarchy: a share changes in place, and a
- * new queue gets a vacant place.  A removed queue leaves its place vacant.  The place
- * is not used again, because a caller may still refer to the queue.
+ * apply these changes without rebuilding the hierarchy.  A changed share is
+ * overwritten.  An added queue takes one of the vacant YqQueue entries that each plan
+ * has.  The entry of a removed queue becomes vacant but is not used again, because a
+ * caller may still have a pointer to it.
  */
 
-/* The default queue comes first, then the queues of reservations by name. */
+/* Positions among the children of a plan: first the default queue, then the queues of reservations by name. */
 #define POSITION_OF_DEFAULT 0
 #define POSITION_OF_RESERVATION 1
 #define POSITION_OF_VACANT 2
@@ -86,7 +87,10 @@ name_queue(YqQueue *queue, char *path)
 
 /* -- building ----------------------------------------------------------------- */
 
-/* Add a row for a queue of a plan, as if it had been read, in the context of the hierarchy. */
+/*
+ * Add a queue of a plan, and a row for it, as if the row had been read from
+ * yquota.queue.  The current memory context is that of the hierarchy.
+ */
 static YqQueueRow *
 add_queue(YqHierarchyLoader *loader, YqQueue *plan, char *path, int position, const YqPlanShare *share)
 {
@@ -104,7 +108,10 @@ add_queue(YqHierarchyLoader *loader, YqQueue *plan, char *path, int position, co
 	return row;
 }
 
-/* Is it the row of a plan?  The rows of the plan's queues follow the row of its default queue. */
+/*
+ * Does the row configure a plan?  Rows for the plan's queues are appended later.  The
+ * row for the default queue comes first.
+ */
 static bool
 is_plan_row(const YqQueueRow *row)
 {
@@ -117,7 +124,7 @@ is_plan_row(const YqQueueRow *row)
 		  DatumGetBool(row->values[YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED]));
 }
 
-/* The plans of a hierarchy and the rows of their queues, while the hierarchy is built. */
+/* State while the rows of the plans' queues are read: all plans, and the rows of their default queues. */
 typedef struct PlanReading
 {
 	YqHierarchyLoader *loader;
@@ -125,7 +132,7 @@ typedef struct PlanReading
 	HTAB	   *defaults;		/* PlanDefault */
 } PlanReading;
 
-/* The row of a default queue by its path. */
+/* Entry of the hash table that finds the row of a plan's default queue by the queue's path. */
 typedef struct PlanDefault
 {
 	YqBytes		key;
@@ -172,7 +179,10 @@ add_plan(PlanReading *reading, YqQueueRow *row)
 	yq_hierarchy_enter_queue(reading->loader->hierarchy, of_default->row->queue);
 }
 
-/* Add vacant places for queues that will be added later, so that the hierarchy rarely has to be rebuilt. */
+/*
+ * Add vacant YqQueue entries to a plan.  Queues that are added later take these
+ * entries, so the hierarchy rarely has to be rebuilt.
+ */
 static void
 add_vacant_places(YqHierarchyLoader *loader, YqQueue *plan)
 {
@@ -214,10 +224,10 @@ yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader)
 typedef struct Following
 {
 	YqHierarchy *hierarchy;
-	bool	   *is_there;		/* by number of the queue: the queue still has a row */
-	int			row_count;		/* number of rows of plans */
-	List	   *coming;			/* queues to add: ComingQueue */
-	StringInfoData path;		/* path of the queue of a row */
+	bool	   *is_there;		/* indexed by queue number: the queue still has a row */
+	int			row_count;		/* number of rows of yquota.reservation_queue that belong to plans of the hierarchy */
+	List	   *coming;			/* queues to be added: ComingQueue * elements */
+	StringInfoData path;		/* path of the queue that the current row describes */
 	bool		has_changed;
 } Following;
 
@@ -275,7 +285,7 @@ follow_row(const YqRow *tuple)
 static YqQueue *
 find_vacant_place(const YqQueue *plan)
 {
-	/* removed queues keep their names */
+	/* a removed queue keeps its name, so its entry is not used again */
 	for (int i = 1; i < plan->child_count; i++)
 	{
 		YqQueue    *queue = plan->children[i];
@@ -286,7 +296,7 @@ find_vacant_place(const YqQueue *plan)
 	return NULL;
 }
 
-/* Does another queue have this path or name, so that look-ups could not tell the two apart? */
+/* Does the hierarchy already contain the path or the short name?  Then a look-up by name would be ambiguous. */
 static bool
 is_known(const YqHierarchy *hierarchy, const char *path)
 {
@@ -310,7 +320,7 @@ let_come(Following *following, const ComingQueue *coming)
 	return true;
 }
 
-/* Record a removed queue.  If the queue returns, it gets another place. */
+/* Record that a queue was removed.  A queue with the same path that is added later gets another entry. */
 static void
 note_gone(YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -341,7 +351,7 @@ let_go(Following *following, YqQueue *queue)
 	return true;
 }
 
-/* Remove the queues of a plan that no longer have a row. */
+/* Remove those queues of a plan whose rows no longer exist. */
 static bool
 follow_absent(Following *following, const YqQueue *plan)
 {
@@ -358,8 +368,8 @@ follow_absent(Following *following, const YqQueue *plan)
 }
 
 /*
- * Sort siblings as in a new hierarchy, because decisions must not depend on the order
- * in which queues were added.
+ * Sort siblings as a rebuilt hierarchy would sort them.  Otherwise, decisions would
+ * depend on the order in which queues were added.
  */
 static void
 order_queues_of_plans(const YqHierarchy *hierarchy)
@@ -373,7 +383,10 @@ order_queues_of_plans(const YqHierarchy *hierarchy)
 	}
 }
 
-/* Update the set of queues.  Callers that hold the hierarchy continue with the queues that they know. */
+/*
+ * Add and remove queues of plans.  Returns false if the hierarchy must be rebuilt
+ * instead, for example because a caller still uses it with its present queues.
+ */
 static bool
 follow_coming_and_going(Following *following)
 {
@@ -422,13 +435,14 @@ yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot)
 /* -- hierarchy load ------------------------------------------------------------ */
 
 /*
- * Each session keeps a hierarchy, and rebuilds it after an invalidation of a table on
- * which it depends (see yq_catalog_on_change_of_rows).  The session sees a change by
- * another session before its next statement.  It sees its own change at once, and again
- * when the change is rolled back.  At every isolation level, it reads the newest
- * committed state.
+ * Each session keeps a hierarchy.  After an invalidation of a table from which the
+ * hierarchy is built, the session rebuilds it (see yq_catalog_on_change_of_rows).  The
+ * session sees another session's change before its next statement.  It sees its own
+ * change at once, and the former state after a rollback.  At every isolation level, the
+ * session reads the newest committed state.
  *
- * Parents are resolved before their children, so that a queue inherits by copying.
+ * A parent's properties are set before the properties of its children, so a child
+ * inherits by copying.
  */
 
 /* -- the tree -------------------------------------------------------------- */
@@ -516,7 +530,7 @@ find_parents(YqHierarchyLoader *loader)
 	}
 }
 
-/* Link children to their parents, in order. */
+/* Link children to their parents, in the order of the siblings. */
 static void
 tie_children(YqHierarchyLoader *loader)
 {
@@ -565,7 +579,7 @@ order_queues(YqHierarchyLoader *loader)
 	if (hierarchy->root != NULL)
 		append_subtree(hierarchy, hierarchy->root, 0);
 	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
-	/* set the depth of orphans and of their descendants */
+	/* the search from root did not reach orphans and their descendants; set their depth */
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
@@ -580,7 +594,7 @@ order_queues(YqHierarchyLoader *loader)
 
 /* -- building the hierarchy -------------------------------------------------- */
 
-/* Collect the labels that any queue configures, because root has all of them. */
+/* Collect the labels that any queue configures.  root has an entry for each of them. */
 static bool *
 find_configured_labels(YqHierarchyLoader *loader)
 {
@@ -638,12 +652,12 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 static YqHierarchy *kept = NULL;
 static uint64 generation = 0;
 static bool is_current = false;
-static bool has_current_plans = false;	/* the queues of plans are up to date, too */
+static bool has_current_plans = false;	/* are the queues of plans in the kept hierarchy current? */
 
 static void
 watch_tables(void)
 {
-	/* on a replica that applies changes, each table is invalidated separately */
+	/* a replica that applies changes gets a separate invalidation for each changed table */
 	static const YqTable tables[] = {
 		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
 		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_UNMAPPED_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
@@ -671,8 +685,8 @@ end_hold(void *argument)
 }
 
 /*
- * Hold the hierarchy until the caller's memory context is deleted, because a statement
- * of the caller may build another hierarchy.
+ * Count the caller as a user of the hierarchy until the caller's memory context is
+ * deleted.  A statement that the caller runs may build another hierarchy.
  */
 static YqHierarchy *
 hold(YqHierarchy *hierarchy)
@@ -687,9 +701,10 @@ hold(YqHierarchy *hierarchy)
 }
 
 /*
- * Set the flags before the tables are read.  An invalidation that arrives in the
- * meantime clears them.  A parallel plan may read rows that are older than an
- * invalidation that was received before, so it never sets the flags.
+ * Mark the hierarchy as current before its tables are read.  An invalidation that
+ * arrives during the read clears the marks.  In a parallel plan, the marks stay clear,
+ * because the plan's snapshot may be older than an invalidation that was already
+ * processed.
  */
 static void
 expect_to_be_current(void)
@@ -697,7 +712,10 @@ expect_to_be_current(void)
 	is_current = has_current_plans = !IsInParallelMode();
 }
 
-/* Apply changes of the queues of plans.  Returns false when the hierarchy must be rebuilt. */
+/*
+ * Apply changes of the queues of plans to the hierarchy.  Returns false if the
+ * hierarchy must be rebuilt instead.
+ */
 static bool
 follow_plans(void)
 {

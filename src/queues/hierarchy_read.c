@@ -82,7 +82,7 @@ loader_of(const YqRow *tuple)
 
 /* -- queues ---------------------------------------------------------------- */
 
-/* Return the row of the queue to which a row of another table refers, or NULL. */
+/* Return the row of the queue to which a row of another table belongs, or NULL. */
 static YqQueueRow *
 row_of_queue(const YqRow *tuple, int column)
 {
@@ -131,7 +131,10 @@ read_queue(const YqRow *tuple)
 static const char *const label_columns[] = {"queue", "label", "capacity", "maximum_capacity",
 "maximum_am_resource_percent"};
 
-/* Read a row of queue_label.  A row that sets nothing corresponds to no property of Hadoop. */
+/*
+ * Read a row of yquota.queue_label.  A row whose columns are all NULL has no
+ * counterpart in Hadoop's configuration.
+ */
 static void
 read_label(const YqRow *tuple)
 {
@@ -198,7 +201,7 @@ read_wildcard(const YqRow *tuple)
 
 /* -- names ----------------------------------------------------------------- */
 
-/* A name in a set.  Names get numbers when all of them are known. */
+/* A name in a set.  Numbers are assigned later, when the set is complete. */
 typedef struct NameEntry
 {
 	YqBytes		key;
@@ -212,7 +215,7 @@ note_name(HTAB *names, const char *name, MemoryContext context)
 	(void) yq_bytes_table_enter(names, yq_bytes_of_string(name), context, &found);
 }
 
-/* Return the names of a set in order, after the first "first_count" names, which already exist. */
+/* Append the names of a set to the array "result", sorted.  The array already contains *count names. */
 static void
 sort_names(HTAB *names, const char **result, int *count)
 {
@@ -249,7 +252,7 @@ read_label_name(const YqRow *tuple)
 	note_name(loader_of(tuple)->label_numbers, yq_row_text(tuple, 0), loader_of(tuple)->scratch);
 }
 
-/* Add a resource type or label of a node.  It exists even if it is not declared. */
+/* Add the resource types or labels that a node has, even if they are not declared. */
 static void
 read_node_names(const YqRow *tuple)
 {
@@ -286,7 +289,7 @@ note_labels_of_array(YqHierarchyLoader *loader, Datum array)
 	}
 }
 
-/* Add the labels that a template configures for the queues that are created from it. */
+/* Add the labels that a template configures for created queues. */
 static void
 note_labels_of_template(YqHierarchyLoader *loader, Jsonb *template)
 {
@@ -430,7 +433,7 @@ read_settings(const YqRow *tuple)
 	old_context = MemoryContextSwitchTo(hierarchy->context);
 	settings->multi_node_policy = yq_row_text(tuple, 8);
 	MemoryContextSwitchTo(old_context);
-	/* the value is a class, whose name without the package matters */
+	/* the value is the name of a class; only the part without the package matters */
 	hierarchy->calculator.is_dominant = calculator != NULL &&
 		strstr(calculator, "DominantResourceCalculator") != NULL;
 	settings->memory_bounds[0] = setting_int(tuple, 10, (int) settings->memory_bounds[0], NULL);
@@ -505,8 +508,8 @@ read_policy(const YqRow *tuple)
 static const char *const unmapped_columns[] = {"property", "value"};
 
 /*
- * Keep a property of a queue that was missing in its file.  The property applies when
- * the queue is created.
+ * Keep a property for a queue that its configuration file did not list.  The property
+ * applies when the queue is created.
  */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
@@ -517,7 +520,10 @@ keep_property(YqHierarchyLoader *loader, const char *property, const char *value
 	kept->value = value;
 }
 
-/* Read a property that no row represents.  A removed queue may have left the state STOPPED. */
+/*
+ * Read a property that no other table represents.  Such a property may be the state
+ * STOPPED of a queue that was removed.
+ */
 static void
 read_unmapped_property(const YqRow *tuple)
 {
@@ -540,7 +546,7 @@ read_unmapped_property(const YqRow *tuple)
 
 static const char *const active_leaf_columns[] = {"queue", "label"};
 
-/* Make the key of path and label, separated by a newline, which no path contains. */
+/* Make a hash key of a path and a label.  The separator is a newline, which no path contains. */
 static YqBytes
 active_leaf_key(const char *path, const char *label)
 {
@@ -567,8 +573,8 @@ yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path, c
 /* -- nodes ----------------------------------------------------------------- */
 
 /*
- * Add amounts, up to the largest integer.  A single node with an absurd amount must
- * neither prevent a decision nor make a sum negative.
+ * Add two amounts.  The sum stops at the largest integer.  A node that reports an
+ * absurd amount must neither raise an error in a decision nor make a sum negative.
  */
 static int64
 add_up_to_most(int64 a, int64 b)

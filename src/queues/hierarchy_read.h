@@ -14,7 +14,7 @@
 #include "queues/hierarchy.h"
 #include "utils/jsonb.h"
 
-/* Columns of yquota.queue from which a hierarchy is built. */
+/* Columns of yquota.queue that are read to build a hierarchy. */
 typedef enum YqQueueColumn
 {
 	YQ_COL_PATH,
@@ -59,24 +59,25 @@ typedef enum YqQueueColumn
 	YQ_COL_PRIORITY_ACL,
 	YQ_COL_AUTO_PROMOTE_AFTER,
 	YQ_COL_HOLD_POLICY,
-	YQ_COL_FIRST_ACL,			/* in the order of yq_acl_columns */
+	YQ_COL_FIRST_ACL,			/* columns of the access lists, in the order of yq_acl_columns */
 	YQ_QUEUE_COLUMNS = YQ_COL_FIRST_ACL + YQ_QUEUE_OPERATION_COUNT
 } YqQueueColumn;
 
-/* A row of yquota.queue, with the rows of other tables that belong to the queue. */
+/* A row of yquota.queue, and the rows of other tables that belong to the same queue. */
 typedef struct YqQueueRow
 {
 	YqBytes		key;			/* path */
-	YqQueue    *queue;			/* set when the queue is made */
+	YqQueue    *queue;			/* set when the YqQueue is created */
 	Datum		values[YQ_QUEUE_COLUMNS];
 	bool		nulls[YQ_QUEUE_COLUMNS];
 	struct YqLabelRow *labels;	/* NULL: none */
 	struct YqWeightRow *weights;
 	bool		is_plan;
-	const struct YqPlanShare *share;	/* for a queue of a plan, which has no other values; otherwise NULL */
+	const struct YqPlanShare *share;	/* share of a queue of a plan, whose row has no other values; NULL for every
+										 * other queue */
 } YqQueueRow;
 
-/* Share of the plan that a queue of the plan has, in fractions. */
+/* Share of the plan's capacity that belongs to a queue of the plan, as fractions. */
 typedef struct YqPlanShare
 {
 	float4		capacity;
@@ -87,7 +88,7 @@ typedef struct YqLabelRow
 {
 	struct YqLabelRow *next;
 	const char *label;
-	char	   *capacity;		/* NULL: not set, as in the next two fields */
+	char	   *capacity;		/* NULL: not set; likewise in the next field */
 	char	   *maximum;
 	bool		has_am_percent;
 	float4		am_percent;
@@ -100,7 +101,7 @@ typedef struct YqWeightRow
 	float4		weight;
 } YqWeightRow;
 
-/* Templates of a row of yquota.wildcard_template; NULL means none. */
+/* Templates in a row of yquota.wildcard_template.  A template is NULL if it is not set. */
 typedef struct YqWildcardRow
 {
 	YqBytes		key;			/* path with wildcards */
@@ -109,10 +110,10 @@ typedef struct YqWildcardRow
 	Jsonb	   *parent;
 } YqWildcardRow;
 
-/* A property of a configuration file that no row represents. */
+/* A property of a configuration file that is not represented by a column of another table. */
 typedef struct YqUnmappedProperty
 {
-	YqBytes		key;			/* Hadoop's full name of the property */
+	YqBytes		key;			/* full name of the property in Hadoop */
 	const char *value;
 } YqUnmappedProperty;
 
@@ -123,11 +124,11 @@ typedef struct YqHierarchyLoader
 	MemoryContext scratch;
 	YqQueueRow **rows;
 	int			row_count;
-	YqQueueRow **row_of;		/* by number of the queue */
-	HTAB	   *type_numbers;	/* names, before they are numbered */
+	YqQueueRow **row_of;		/* indexed by queue number */
+	HTAB	   *type_numbers;	/* set of the resource types' names, which get their numbers later */
 	HTAB	   *wildcards;		/* YqWildcardRow */
-	HTAB	   *kept;			/* YqUnmappedProperty entries of queues */
-	HTAB	   *active_leaves;	/* keys are made of path and label */
+	HTAB	   *kept;			/* YqUnmappedProperty entries for properties of queues */
+	HTAB	   *active_leaves;	/* set of active leaves; each key consists of the leaf's path and a label */
 	HTAB	   *label_numbers;
 	Oid			running;		/* labels of queue_state */
 	Oid			stopped;
@@ -136,35 +137,38 @@ typedef struct YqHierarchyLoader
 /* Read yquota.queue. */
 extern void yq_hierarchy_read_queues(YqHierarchyLoader *loader);
 
-/* Append a row.  The caller's row must exist until the hierarchy has been built. */
+/* Append a row.  The caller keeps the row's memory until the hierarchy is built. */
 extern void yq_hierarchy_append_row(YqHierarchyLoader *loader, YqQueueRow *row);
 
-/* Add the queues of plans, and vacant places.  The children of configured queues have been counted. */
+/*
+ * Add the queues of plans, and vacant entries for later queues.  Each configured queue
+ * must already know the number of its children.
+ */
 extern void yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader);
 
-/* Compare siblings for qsort(). */
+/* Compare two siblings, for qsort(). */
 extern int	yq_queue_compare_siblings(const void *a, const void *b);
 
-/* Add a queue to the look-ups by path and by name. */
+/* Add a queue to the hash tables by path and by name. */
 extern void yq_hierarchy_enter_queue(YqHierarchy *hierarchy, YqQueue *queue);
 
 /*
- * Bring the queues of plans up to date with yquota.reservation_queue.  Returns false
- * when the hierarchy has to be rebuilt, because no vacant place is left or the
- * hierarchy is in use.
+ * Update the queues of plans from yquota.reservation_queue.  Returns false if the
+ * hierarchy has to be rebuilt instead, because a plan has no vacant entry left or a
+ * caller still uses the hierarchy.
  */
 extern bool yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot);
 
 /*
- * Read the other tables, after the queues have been built.  Names and settings go
- * directly into the hierarchy.
+ * Read all tables except yquota.queue, after the queues were created.  Names and
+ * settings are stored directly in the hierarchy.
  */
 extern void yq_hierarchy_read(YqHierarchyLoader *loader);
 
-/* Read access lists of templates, workflows, mapping rules and the settings of access. */
+/* Read the access lists of templates, the workflows, the mapping rules and the settings of access. */
 extern void yq_hierarchy_read_access(YqHierarchyLoader *loader);
 
-/* Fill the configured and inherited properties of a queue.  Its parent must have been resolved. */
+/* Set the configured and inherited properties of a queue.  The parent's properties must already be set. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 								 const bool *configured_anywhere);
 
@@ -172,7 +176,7 @@ extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 extern bool yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path,
 										const char *label);
 
-/* Fill the totals of the hierarchy from yquota.node. */
+/* Compute the total resources of the hierarchy from yquota.node. */
 extern void yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot);
 
 #endif							/* YQ_HIERARCHY_READ_H */

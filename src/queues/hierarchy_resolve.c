@@ -104,7 +104,7 @@ resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColum
 	else
 	{
 		value = setting;
-		/* all queues share the text that was made for root */
+		/* all queues share the text made for root's value */
 		if (queue->parent != NULL && queue->parent->inherited[property].from != queue->parent->path &&
 			queue->parent->inherited[property].value != NULL &&
 			queue->parent->inherited[property].from != yq_from_template)
@@ -139,8 +139,8 @@ resolve_am_percent(YqResolving *resolving)
 }
 
 /*
- * Set the properties of a queue of a plan.  It has only the plan's limits for users
- * (ReservationQueue.updateQuotas()).
+ * Set the properties of a queue of a plan.  Its only limits for users are those of the
+ * plan (ReservationQueue.updateQuotas()).
  */
 static void
 resolve_limits_of_plan(YqResolving *resolving)
@@ -224,7 +224,7 @@ resolve_lifetimes(YqResolving *resolving)
 					   queue->inherited[YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME].from);
 }
 
-/* Return maximum-allocation, which a template writes as memory-mb=1024,vcores=1, or NULL. */
+/* Return maximum-allocation, or NULL if it is not set.  A template writes it as memory-mb=1024,vcores=1. */
 static const int64 *
 own_allocation(YqResolving *resolving)
 {
@@ -241,7 +241,7 @@ own_allocation(YqResolving *resolving)
 	return capacity.amounts;
 }
 
-/* Set the largest container, from the types that the queue sets and the remaining types of its parent. */
+/* Set the largest container that a queue allows.  Types that the queue does not set get the parent's amount. */
 static void
 resolve_maximum_allocation(YqResolving *resolving)
 {
@@ -261,7 +261,7 @@ resolve_maximum_allocation(YqResolving *resolving)
 		for (int i = 0; i < hierarchy->calculator.types; i++)
 		{
 			exceeds = exceeds || own[i] > most[i];
-			/* memory and cores are always set, other types only if they are named */
+			/* a maximum-allocation always sets memory and cores, but other types only if they are named */
 			if (i <= YQ_VCORES || own[i] != 0)
 				queue->maximum_allocation[i] = own[i];
 		}
@@ -308,7 +308,7 @@ resolve_flag(YqResolving *resolving, YqInheritedProperty property, YqQueueColumn
 		yq_resolving_note_parent(resolving->queue, property, "false");
 }
 
-/* Return the value of an option, whose name follows "ordering-policy." in Hadoop. */
+/* Return the value of an option whose name follows "ordering-policy." in Hadoop's properties. */
 static char *
 own_option(YqResolving *resolving, const char *option)
 {
@@ -367,7 +367,10 @@ resolve_kind(const YqQueue *queue, const YqQueueRow *row)
 	return queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED) ? YQ_QUEUE_PARENT : YQ_QUEUE_LEAF;
 }
 
-/* Set whether and how queues are created below this queue, and how long an unused queue is kept. */
+/*
+ * Set the properties of dynamic queues: whether and how children are created, and how
+ * long an unused queue lives.
+ */
 static void
 resolve_creation(YqResolving *resolving)
 {
@@ -404,7 +407,7 @@ resolve_state(YqResolving *resolving)
 			pg_strcasecmp(text, "RUNNING") == 0 ? 'R' : 0;
 }
 
-/* Set the weights of users from rows, or from templates for users without a row. */
+/* Set the users' weights from rows, or from templates for users without a row. */
 static void
 resolve_weights(YqResolving *resolving)
 {
@@ -423,7 +426,7 @@ resolve_weights(YqResolving *resolving)
 	queue->weights_from = count > 0 ? queue : queue->parent == NULL ? NULL : queue->parent->weights_from;
 }
 
-/* Set auto_promote_after.  A month counts as 30 days, as in comparisons of intervals. */
+/* Set auto_promote_after.  A month counts as 30 days, as in the server's comparison of intervals. */
 static void
 resolve_promotion(YqResolving *resolving)
 {

@@ -47,7 +47,7 @@ static const char *const kind_names[YQ_RULE_KIND_COUNT] = {
 	[YQ_RULE_JSON] = "json",
 };
 
-/* Policies that choose a queue below parentQueue. */
+/* Policies that choose a queue below parentQueue, and the path that each policy stands for. */
 static const struct
 {
 	const char *policy;
@@ -61,7 +61,7 @@ static const struct
 	{"applicationName", "%application"},
 };
 
-/* The rules while their table is read. */
+/* State while the rules are read from their table. */
 typedef struct Reading
 {
 	YqMappingRules result;

@@ -47,17 +47,17 @@ typedef enum YqRuleFallback
 typedef struct YqMappingRule
 {
 	YqRuleKind	kind;
-	int32		position;		/* position among rules of its kind */
+	int32		position;		/* position among the rules of the same kind */
 	YqRuleMatch match;
 	const char *matches;
-	bool		has_variable;	/* "matches" contains a variable */
+	bool		has_variable;	/* does the text to match contain a variable? */
 	YqRuleAction action;
-	const char *target;			/* path with variables; NULL: missing */
+	const char *target;			/* path of the target queue, possibly with variables; NULL: missing */
 	bool		may_create;
 	YqRuleFallback fallback;
 } YqMappingRule;
 
-/* Rules in the order in which they are applied. */
+/* Mapping rules, sorted in the order in which they are tried. */
 typedef struct YqMappingRules
 {
 	int			count;
@@ -65,8 +65,8 @@ typedef struct YqMappingRules
 } YqMappingRules;
 
 /*
- * Read the current rules into the current memory context: either the legacy rules,
- * followed by the rules of applications, or the JSON rules.
+ * Read the current mapping rules into the current memory context.  The rules are either
+ * the legacy rules, followed by the rules for applications, or the JSON rules.
  */
 extern YqMappingRules yq_mapping_rules_read(Snapshot snapshot, bool json);
 

@@ -76,7 +76,10 @@ has_weight(const YqWeightRow *rows, const char *username)
 	return false;
 }
 
-/* Return the user of a property user-settings.<user>.weight, or NULL. */
+/*
+ * Return the user's name in the name of a property user-settings.<user>.weight, or NULL
+ * if the property has another form.
+ */
 static char *
 user_of_property(const JsonbValue *key)
 {
@@ -211,7 +214,10 @@ yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue)
 
 /* -- looking up ------------------------------------------------------------ */
 
-/* Return the value of a property from a configuration file that set it for a queue which it did not list. */
+/*
+ * Return the value that a configuration file set for a property of a queue that the
+ * file did not list, or NULL.
+ */
 static char *
 kept_text(const YqTemplates *templates, const char *property)
 {

@@ -24,72 +24,78 @@
 
 #include "queues/hierarchy_read.h"
 
-/* Templates of a queue, in order of precedence.  A queue that was not created has none. */
+/* Templates that apply to a queue, highest precedence first.  Only created queues have templates. */
 typedef struct YqTemplates
 {
 	const YqHierarchyLoader *loader;
 	const YqQueue *queue;
 	List	   *templates;		/* Jsonb * */
-	Jsonb	   *labels;			/* the template that configures the labels of the queue; NULL: none */
+	Jsonb	   *labels;			/* the template that configures the queue's labels; NULL: none */
 } YqTemplates;
 
-/* Return the templates of a queue.  They are valid as long as the loader. */
+/* Return the templates that apply to a queue.  The result is valid as long as the loader. */
 extern YqTemplates yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue);
 
-/* Return the value of one of Hadoop's properties, named without its prefix; palloc'd, or NULL. */
+/*
+ * Return the value of a property of the templates, palloc'd, or NULL.  "property" is
+ * Hadoop's name without the prefix of the template.
+ */
 extern char *yq_templates_text(const YqTemplates *templates, const char *property);
 
 /*
- * Return the templates' text for a property of a node label.  "property" is the part
- * after the label's name.
+ * Return the value of a label's property in the templates, or NULL.  "property" is the
+ * part of the name after the label.
  */
 extern char *yq_templates_label_text(const YqTemplates *templates, const char *label,
 									 const char *property);
 
-/* Put the templates' weights of users (user-settings.<user>.weight) before the given weights. */
+/* Prepend the templates' weights of users (user-settings.<user>.weight) to the given weights. */
 extern struct YqWeightRow *yq_templates_weights(const YqTemplates *templates, struct YqWeightRow *rows);
 
-/* Does the template mention the label?  Then the queue has the label. */
+/* Does the template mention the label?  If so, a queue created from the template has the label. */
 extern bool yq_template_has_label(Jsonb *template, const char *label);
 extern bool yq_templates_kept_label(const YqTemplates *templates, const char *label);
 
-/* Return the value of a property of one template; palloc'd, or NULL. */
+/* Return the value of a property in this template, palloc'd, or NULL. */
 extern char *yq_template_text(Jsonb *template, const char *property);
 
 /*
- * Does Hadoop read the text as true?  For NULL and texts that are neither true nor
- * false, return "otherwise".
+ * Does Hadoop read the text as true?  Returns "otherwise" for NULL and for a text that
+ * is neither true nor false.
  */
 extern bool yq_template_flag(const char *text, bool otherwise);
 
-/* Fill access lists and priorities of a queue from its row and from its templates (hierarchy_access.c). */
+/* Set the access lists and priorities of a queue from its row and its templates (in hierarchy_access.c). */
 extern void yq_hierarchy_resolve_access(YqQueue *queue, const YqQueueRow *row, const YqTemplates *templates);
 
-/* Return the path with its last "wildcards" parts replaced by *, palloc'd. */
+/* Return the path with its last parts replaced by *, palloc'd.  "wildcards" is the number of replaced parts. */
 extern char *yq_template_wildcard_path(const char *path, int wildcards);
 
 /* -- a queue while its properties are resolved -------------------------------- */
 
-/* A queue and its row, while its properties are resolved. */
+/* State while the properties of a queue are set: the queue, its row and its templates. */
 typedef struct YqResolving
 {
 	YqHierarchyLoader *loader;
 	YqQueue    *queue;
 	const YqQueueRow *row;
 	YqTemplates templates;
-	const char *from;			/* origin of the last value that was found */
+	const char *from;			/* origin of the value that was found last */
 } YqResolving;
 
 /* Does the row of the queue set the column? */
 extern bool yq_resolving_is_own(YqResolving *resolving, YqQueueColumn column);
 
-/* Return the text that the templates have for a property, or NULL. */
+/* Return the value of a property in the queue's templates, or NULL. */
 extern char *yq_resolving_template(YqResolving *resolving, const char *property);
 
-/* Return the text of a property from the row or, if the row does not set it, from a template, or NULL. */
+/*
+ * Return the value of a property from the queue's row.  If the row does not set it,
+ * return the value from a template, or NULL.
+ */
 extern char *yq_resolving_text(YqResolving *resolving, YqQueueColumn column, const char *property);
 
-/* Set the value and origin of an inherited property, or copy both from the parent. */
+/* Set the value and origin of an inherited property.  yq_resolving_note_parent() copies both from the parent. */
 extern void yq_resolving_note(YqQueue *queue, YqInheritedProperty property, const char *value, const char *from);
 extern void yq_resolving_note_parent(YqQueue *queue, YqInheritedProperty property, const char *fallback);
 

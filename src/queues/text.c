@@ -92,7 +92,7 @@ yq_array_of_strings(const List *strings)
 
 /* Ids of reservations. */
 
-/* Read a number up to "end".  Returns false when there is none. */
+/* Read a number that ends before "end".  Returns false if the text does not begin with a number. */
 static bool
 parse_number(const char **text, char end, int64 *number)
 {

@@ -15,7 +15,7 @@
 
 /* -- text ---------------------------------------------------------------------- */
 
-/* Write <memory:1024, vCores:1>.  Other types appear only if their amount is not 0. */
+/* Write amounts as <memory:1024, vCores:1>.  Types other than memory and cores appear only if they are not 0. */
 extern char *yq_amounts_text(const YqHierarchy *hierarchy, const int64 *amounts);
 
 /* Write labels in the notation of PostgreSQL's arrays: {gpu,ssd}. */
@@ -27,13 +27,13 @@ extern char *yq_float_text(float4 value);
 /* Return a fraction or percentage as Java writes it: 1.0 instead of 1. */
 extern char *yq_java_float_text(float4 value);
 
-/* Make a PostgreSQL array of strings from a list or from a C array. */
+/* Make a PostgreSQL array of text from a List or from a C array. */
 extern Datum yq_array_of_strings(const List *strings);
 extern Datum yq_array_of_names(const char *const *names, int count);
 
 /* -- reservation id ------------------------------------------------------------ */
 
-/* Ids of reservations, which are also the names of their queues. */
+/* Ids of reservations.  Each reservation's queue has the reservation's id as its name. */
 
 /* reservation_<cluster_timestamp>_<number> */
 typedef struct YqReservationId
@@ -42,10 +42,10 @@ typedef struct YqReservationId
 	int64		number;
 } YqReservationId;
 
-/* Read an id.  If the text is not an id, raises ERRCODE_INVALID_PARAMETER_VALUE. */
+/* Parse an id.  Raises ERRCODE_INVALID_PARAMETER_VALUE if the text is not an id. */
 extern YqReservationId yq_reservation_id_parse(const char *text);
 
-/* Return the stored form of an id, palloc'd; the number has at least four digits. */
+/* Return the id as text, as it is stored, palloc'd.  The sequence number has at least four digits. */
 extern char *yq_reservation_id_text(YqReservationId id);
 
 #endif							/* YQ_TEXT_H */

@@ -78,7 +78,7 @@ typedef enum UsageColumn
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
 	USAGE_CONTAINERS,
-	USAGE_SCOPE,				/* only deltas have this column and the next column */
+	USAGE_SCOPE,				/* counter_delta has this column and the next; the counter table does not */
 	USAGE_PACKED,
 	USAGE_COLUMNS
 } UsageColumn;
@@ -101,7 +101,7 @@ typedef struct UsageScan
 	const YqHierarchy *hierarchy;
 	const YqQueue *queue;		/* NULL: all queues */
 	Oid			guaranteed;
-	MemoryContext row_context;	/* memory for the values of a row */
+	MemoryContext row_context;	/* memory context for the values of the current row */
 	Snapshot	snapshot;
 	YqUsageReader reader;
 	void	   *argument;
@@ -125,7 +125,7 @@ end_usage_scan(UsageScan *scan)
 	MemoryContextDelete(scan->row_context);
 }
 
-/* Return the number of a label.  Without labels there is one partition. */
+/* Return the number of a label.  If node labels are off, everything is in the default partition. */
 static int
 find_usage_label(const YqHierarchy *hierarchy, const char *label)
 {
@@ -138,7 +138,7 @@ string_of(YqBytes bytes)
 	return bytes.data == NULL ? NULL : pnstrdup(bytes.data, bytes.length);
 }
 
-/* Pass usage to the reader, unless it belongs to a queue that is not wanted. */
+/* Pass an item of usage to the reader, unless the scan is for another queue. */
 static void
 tell_usage(const UsageScan *scan, const YqBytes *names, bool is_guaranteed, Datum allocation, int64 containers)
 {
@@ -185,7 +185,7 @@ read_counted_usage(const YqRow *row)
 	MemoryContextReset(scan->row_context);
 }
 
-/* Read a row, which contains either a single usage or packed usage of several queues. */
+/* Read a row of counter_delta.  It contains a single item of usage, or packed items for several queues. */
 static void
 read_usage_delta(const YqRow *row)
 {
@@ -265,7 +265,10 @@ read_all_reserved(const UsageScan *scan)
 	SPI_finish();
 }
 
-/* Count reservations as the extension's owner, because the caller needs no privileges on the tables. */
+/*
+ * Count reserved containers with the rights of the extension's owner.  The caller needs
+ * no privileges on the tables.
+ */
 static void
 count_reservations(const UsageScan *scan)
 {
@@ -350,19 +353,22 @@ add_counted_usage(const YqUsage *usage, void *argument)
 /* -- kept compacted usage ----------------------------------------------------- */
 
 /*
- * Compacted usage changes only every few seconds, at each compaction; uncompacted rows
- * change all the time.  The session therefore keeps compacted usage as read, with its
- * version.  Before uncompacted rows are added again, only queues that have such rows
- * are reset to compacted usage.
+ * Usage as compacted at the last compaction, kept by the session.
+ *
+ * Compacted usage changes only at a compaction, every few seconds.  Uncompacted rows
+ * are added by every charge.  The session therefore keeps the compacted usage and its
+ * version.  Each reading first resets the queues that have uncompacted rows to their
+ * compacted usage.  It then adds the uncompacted rows.
  */
 typedef struct YqCompactedUsage
 {
 	bool		is_valid;
 	pg_uuid_t	version;
-	int64	  **used;			/* by number of the queue: all its labels, one after another */
-	int64	   *containers;		/* by number of the queue */
-	bool	   *has_uncompacted; /* by number of the queue: uncompacted rows were added */
-	int		   *uncompacted;	/* numbers of the queues with uncompacted rows */
+	int64	  **used;			/* indexed by queue number; each element has the amounts of all labels, one after
+								 * another */
+	int64	   *containers;		/* indexed by queue number */
+	bool	   *has_uncompacted; /* indexed by queue number: have uncompacted rows been added? */
+	int		   *uncompacted;	/* numbers of the queues for which has_uncompacted is set */
 	int			uncompacted_count;
 } YqCompactedUsage;
 
@@ -416,7 +422,7 @@ copy_elsewhere(const YqHierarchy *hierarchy, bool is_back)
 	}
 }
 
-/* Reset the queues with uncompacted rows to compacted usage. */
+/* Reset all queues to which uncompacted rows were added to their compacted usage. */
 static void
 forget_uncompacted(YqHierarchy *hierarchy)
 {
@@ -581,7 +587,7 @@ void
 yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 {
 	UsageScan	scan = begin_usage_scan(hierarchy, NULL, NULL, hierarchy);
-	/* use one snapshot for all reads, because compaction moves rows from one table to another */
+	/* read everything with one snapshot, because compaction moves rows from one table to another */
 	Version		version = find_version(scan.snapshot);
 	YqCompactedUsage *compacted;
 
@@ -593,7 +599,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 		forget_uncompacted(hierarchy);
 	else
 		read_compacted(hierarchy, &scan);
-	/* after an error below, usage would be incomplete */
+	/* an error below would leave incomplete usage behind */
 	compacted->is_valid = false;
 	scan.reader = add_uncompacted;
 	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);
@@ -613,7 +619,10 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 	static const char index_name[] = "usage_counter_queue_label_username_execution_type_key";
 	UsageScan	scan = begin_usage_scan(hierarchy, leaf, reader, argument);
 
-	/* events name the queue by its path or, if unique, by its short name; use one snapshot, as above */
+	/*
+	 * events name the queue by its path, or by its short name if the name is unique; use
+	 * one snapshot, as in yq_hierarchy_read_usage()
+	 */
 	yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
 					   column_names, USAGE_SCOPE, read_counted_usage, &scan);
 	if (leaf->name != leaf->path)

@@ -19,38 +19,41 @@
 /*
  * Find the containers that lazy preemption has made killable.
  *
- * The rows of yquota_internal.preemption_mark determine them, whatever the present
- * setting is.  As in Hadoop, the resources of killable containers stay available when
- * lazy preemption is switched off.
+ * A container is killable if yquota_internal.preemption_mark says so, even if lazy
+ * preemption has been switched off since.  In Hadoop, too, switching it off leaves
+ * killable containers killable.
  */
 
-/* Return the ids (palloc'd char *) of killable containers; some containers may have ended. */
+/* Return the ids (char *, palloc'd) of killable containers.  Some of them may already have ended. */
 extern List *yq_killable_marks_find(Snapshot snapshot);
 
-/* Call the reader for the rows of those containers that run, in the order of the list. */
+/* Call the reader for the row of each listed container that still runs, in the order of the list. */
 extern void yq_killable_marks_read_containers(const List *ids, Snapshot snapshot, const char *const *names, int count,
 										YqRowReader reader, void *argument);
 
 /* -- usage --------------------------------------------------------------------- */
 
-/* A counter of usage, a change that is not compacted yet, or a reservation on a node. */
+/* An item of usage: a counter, a change that is not compacted yet, or a reservation on a node. */
 typedef struct YqUsage
 {
-	const char *queue_name;		/* path or name as in the events */
-	const char *username;		/* NULL: the events do not name it */
-	int			label;			/* number of the label; -1: the label was removed */
+	const char *queue_name;		/* path or short name, as the container's events give it */
+	const char *username;		/* NULL: the events do not name a user */
+	int			label;			/* number of the label; -1: the label no longer exists */
 	bool		is_guaranteed;	/* false: OPPORTUNISTIC */
-	const int64 *amounts;		/* native units, per type */
+	const int64 *amounts;		/* amounts per resource type, in the type's native unit */
 	int64		containers;
 } YqUsage;
 
-/* Reader of usage.  The usage is valid until the reader returns. */
+/* Callback that receives an item of usage.  The item is valid until the callback returns. */
 typedef void (*YqUsageReader) (const YqUsage *usage, void *argument);
 
-/* Forget the counted usage, because it was counted for other queues.  The next reading counts it again. */
+/*
+ * Discard the counted usage, because the queues have changed.  The next call of
+ * yq_hierarchy_read_usage() counts it again.
+ */
 extern void yq_hierarchy_forget_usage(YqHierarchy *hierarchy);
 
-/* Call the reader for each item of a leaf's usage, as committed now. */
+/* Call the reader for each item of committed usage in a leaf. */
 extern void yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 								  YqUsageReader reader, void *argument);
 

@@ -13,7 +13,7 @@
 #include "queues/text.h"
 #include "queues/validate.h"
 
-/* Largest allowed difference between a sum of fractions and 1, or 0. */
+/* Tolerance when a sum of fractions is compared with 1 or with 0. */
 #define PRECISION 0.0005f
 
 List *
@@ -36,7 +36,7 @@ yq_label_property(const YqHierarchy *hierarchy, int label, const char *property)
 		psprintf("accessible-node-labels.%s.%s", hierarchy->labels[label], property);
 }
 
-/* The queue that is checked, and the list of violations. */
+/* State of the check: the queue being checked, and the violations found so far. */
 typedef struct Check
 {
 	const YqHierarchy *hierarchy;
@@ -99,7 +99,7 @@ check_weight(Check *check, const YqQueueLabel *label)
 						  yq_java_float_text(weight), check->queue->path, check->hierarchy->labels[label->label]));
 }
 
-/* Check that a maximum is not a weight, neither as a number nor in a vector. */
+/* Check that the maximum is not a weight.  A weight may be a single number or an entry of a vector. */
 static void
 check_maximum_weight(Check *check, const YqQueueLabel *label)
 {
@@ -129,7 +129,7 @@ check_maximum_weight(Check *check, const YqQueueLabel *label)
 static void
 check_notation(Check *check, const YqQueueLabel *label)
 {
-	/* the capacity of root has no effect */
+	/* root always has the whole cluster; its configured capacity has no effect */
 	if (label->capacity.problem != NULL && check->queue->parent != NULL)
 		complain(check, yq_label_property(check->hierarchy, label->label, "capacity"),
 				 label->capacity.text, label->capacity.problem);
@@ -144,7 +144,7 @@ check_notation(Check *check, const YqQueueLabel *label)
 	check_maximum_weight(check, label);
 }
 
-/* Check absolute amounts.  The minimum must fit in the maximum, and the maximum in that of the parent. */
+/* Check absolute amounts: the minimum must fit in the maximum, and the maximum in the parent's maximum. */
 static void
 check_amounts(Check *check, const YqQueueLabel *label)
 {
@@ -194,7 +194,7 @@ typedef enum SiblingMode
 	MODE_PERCENT
 } SiblingMode;
 
-/* Count the children that files configure.  Other rules apply to created children. */
+/* Collect the children that configuration files list.  Created children follow other rules. */
 static int
 static_children(const YqQueue *queue, const YqQueue **children)
 {
@@ -208,7 +208,7 @@ static_children(const YqQueue *queue, const YqQueue **children)
 	return count;
 }
 
-/* Modes of capacity that siblings use. */
+/* Kinds of capacity that siblings use. */
 typedef struct SiblingModes
 {
 	bool		percent;
@@ -217,10 +217,10 @@ typedef struct SiblingModes
 } SiblingModes;
 
 /*
- * Return the modes of queues on the labels of a queue, or of their parent.  Unless
- * "details" is NULL, describes them there.  The order matters, as in Hadoop: absolute
- * amounts make Hadoop forget percentages that it has seen before, but not percentages
- * that follow.
+ * Return the kinds of capacity that the given queues use on the labels of the checked
+ * queue.  Unless "details" is NULL, append a description of the kinds to it.  As in
+ * Hadoop, the result depends on the order: absolute amounts reset "percent" for queues
+ * seen before, but not for queues that follow.
  */
 static SiblingModes
 find_modes(const Check *check, const YqQueue **queues, int count, StringInfo details)
@@ -385,7 +385,7 @@ check_accessible_labels(Check *check)
 				 psprintf("Some labels of child queue is not a subset of parent queue, these labels=[%s]", missing.data));
 }
 
-/* Check that every label of the expression, in which && separates labels, is accessible. */
+/* Check that the queue may use every label of default-node-label-expression, where && separates labels. */
 static void
 check_default_label(Check *check)
 {
@@ -475,7 +475,7 @@ check_lifetime(Check *check)
 						  queue->checked_default_lifetime, queue->maximum_lifetime));
 }
 
-/* Check the weights of users, including weights of ancestors that the queue does not override. */
+/* Check the users' weights, also the weights that the queue inherits from ancestors. */
 static void
 check_user_weights(Check *check)
 {
@@ -512,7 +512,7 @@ check_policies(Check *check)
 	const YqQueue *queue = check->queue;
 	const char *policy = queue->inherited[YQ_INHERITED_ORDERING_POLICY].value;
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
-	/* for a class, only the resource manager knows whether it exists */
+	/* only the resource manager knows whether the class of a policy exists */
 	bool		is_known = strchr(policy, '.') != NULL;
 
 	for (int i = 0; is_leaf && i < (int) lengthof(leaf_policies); i++)
@@ -569,14 +569,14 @@ check_queue(Check *check, const YqQueue *queue)
 	}
 }
 
-/* Validate a queue, then its descendants, and then all of them together, in Hadoop's order. */
+/* Check a queue, then its descendants, and then the relations between its children, in Hadoop's order. */
 static void
 check_subtree(Check *check, const YqQueue *queue)
 {
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	check_queue(check, queue);
-	/* no configuration contains the queues of a plan */
+	/* the queues of a plan are in no configuration file */
 	if (queue->kind == YQ_QUEUE_PLAN)
 		return;
 	for (int i = 0; i < queue->child_count; i++)

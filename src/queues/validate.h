@@ -19,22 +19,22 @@
 typedef struct YqViolation
 {
 	const char *queue;			/* path; NULL for settings of the scheduler */
-	const char *property;		/* Hadoop's name of the property, without prefix */
-	const char *value;			/* as configured; NULL: not configured */
+	const char *property;		/* Hadoop's name of the property, without the prefix of the queue */
+	const char *value;			/* value as configured; NULL: not configured */
 	const char *message;
 } YqViolation;
 
-/* Add a violation to a list, palloc'd. */
+/* Append a violation to a list.  The violation is palloc'd. */
 extern List *yq_violation_add(List *violations, const char *queue, const char *property,
 							  const char *value, const char *message);
 
-/* Return all violations of the rules for a configuration. */
+/* Check a configuration against all rules, and return the violations. */
 extern List *yq_hierarchy_validate(const YqHierarchy *hierarchy);
 
-/* Return the violations of a single queue, without its relations to other queues. */
+/* Check a single queue, without its relations to other queues, and return the violations. */
 extern List *yq_hierarchy_validate_queue(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* Return the name of the property of a queue on a label. */
+/* Return the name of the property that configures a queue for a label. */
 extern char *yq_label_property(const YqHierarchy *hierarchy, int label, const char *property);
 
 #endif							/* YQ_VALIDATE_H */
