@@ -57,8 +57,8 @@ PG_FUNCTION_INFO_V1(yq_sql_remove_unused_queues);
 
 /* -- asking for a check ---------------------------------------------------- */
 
-static bool is_asked = false;	/* this transaction has requested a check, which has not run yet */
-static bool is_refresh = false; /* the check is for a change of the configuration */
+static bool is_asked = false;	/* has this transaction requested a check that has not run yet? */
+static bool is_refresh = false; /* does the check include a change of the configuration? */
 
 static void
 forget_refresh_at_transaction_end(XactEvent event, void *argument)
@@ -67,7 +67,7 @@ forget_refresh_at_transaction_end(XactEvent event, void *argument)
 		is_asked = is_refresh = false;
 }
 
-/* Forget the request, because the rollback may have removed its row. */
+/* Forget that a check was requested.  The rollback may have removed the row that requests the check. */
 static void
 forget_refresh_at_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
 									 void *argument)
@@ -84,7 +84,7 @@ execute_command(const char *command)
 	SPI_finish();
 }
 
-/* Trigger AFTER ...  FOR EACH STATEMENT of the tables from which a hierarchy is built. */
+/* Trigger AFTER a change, FOR EACH STATEMENT, on the tables from which the hierarchy is built. */
 Datum
 yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 {
@@ -96,7 +96,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
-	/* after TRUNCATE the table starts again, like a cluster with another configuration */
+	/* a TRUNCATE removes the states of queues, too; later queues start as in a new cluster */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
 		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
@@ -117,7 +117,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 
 /* -- the check ------------------------------------------------------------- */
 
-/* Report all violations in one error, whose message is the first violation. */
+/* Report all violations in one error.  The message is the first violation, and the detail lists all. */
 pg_noreturn static void
 report_violations(List *violations)
 {
@@ -143,7 +143,7 @@ report_violations(List *violations)
 			 errdetail("%s", details.data)));
 }
 
-/* Does the table already contain the present state of a queue? */
+/* Does queue_status already contain the present state of the queue? */
 static bool
 is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
 {
@@ -183,7 +183,10 @@ delete_status(const char *path)
 						  1, types, values, NULL, false, 0);
 }
 
-/* Delete the queues of reservations of a former plan.  The check has ensured that they are empty. */
+/*
+ * Delete the queues of reservations of a queue that is no longer a plan.  They are
+ * empty, as has been checked.
+ */
 static void
 delete_queues_of_plan(const char *path)
 {
@@ -193,7 +196,7 @@ delete_queues_of_plan(const char *path)
 	SPI_execute_with_args("DELETE FROM yquota.reservation_queue WHERE plan = $1", 1, types, values, NULL, false, 0);
 }
 
-/* Write the new states of queues. */
+/* Write the states of queues that have changed. */
 static void
 write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 {
@@ -228,8 +231,8 @@ check_transaction(void)
 	List	   *violations;
 
 	/*
-	 * The lock delivers the invalidations of other transactions, and blocks new changes
-	 * until this transaction commits.
+	 * Under this lock, the session has processed the invalidations of other transactions.
+	 * No other transaction can change queues until this transaction commits.
 	 */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	CommandCounterIncrement();
@@ -252,7 +255,7 @@ check_transaction(void)
 	if (is_refresh)
 	{
 		(void) yq_queue_management_run(hierarchy, true);
-		/* waiting applications may start if a limit was raised */
+		/* a limit may have been raised, so waiting applications may start */
 		(void) yq_applications_refresh();
 	}
 	is_refresh = false;
@@ -260,7 +263,7 @@ check_transaction(void)
 	MemoryContextDelete(scratch);
 }
 
-/* Deferred trigger of yquota_internal.queue_check. */
+/* Deferred trigger on yquota_internal.queue_check.  The check runs when all other changes have been made. */
 Datum
 yq_sql_check_queues(PG_FUNCTION_ARGS)
 {
@@ -310,7 +313,7 @@ yq_sql_find_queue(PG_FUNCTION_ARGS)
 
 /* -- effective properties -------------------------------------------------- */
 
-/* Is the queue the last existing child of its parent? */
+/* Is the queue the last child of its parent?  Vacant entries of a plan do not count. */
 static bool
 is_last_child(const YqQueue *queue)
 {
@@ -322,7 +325,7 @@ is_last_child(const YqQueue *queue)
 	return parent->children[last] == queue;
 }
 
-/* Return the lines that lead to a queue in a drawing of the tree. */
+/* Return the name of a queue with the lines that lead to it in a drawing of the tree. */
 static char *
 draw(const YqQueue *queue)
 {
@@ -347,15 +350,15 @@ push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
 	pushJsonbValue(state, token, &value);
 }
 
-/* Properties of the previous queue.  Siblings often have the same properties. */
+/* Inherited properties of the queue that was written last.  Siblings often inherit the same properties. */
 typedef struct InheritedMemo
 {
-	const YqQueue *queue;		/* NULL before the first queue */
+	const YqQueue *queue;		/* NULL: no queue has been written yet */
 	Datum		properties;
 	MemoryContext context;
 } InheritedMemo;
 
-/* Is the value of the property inherited?  Then it is reported. */
+/* Is the value of the property inherited?  Only inherited values are reported. */
 static bool
 is_inherited(const YqQueue *queue, int property)
 {
@@ -363,8 +366,8 @@ is_inherited(const YqQueue *queue, int property)
 }
 
 /*
- * Do both queues inherit equal values from the same queues?  Inheritance copies
- * pointers, so compare these.
+ * Do both queues inherit the same values from the same queues?  It suffices to compare
+ * pointers, because a child copies the pointers of its parent.
  */
 static bool
 inherit_the_same(const YqQueue *a, const YqQueue *b)
@@ -380,7 +383,7 @@ inherit_the_same(const YqQueue *a, const YqQueue *b)
 	return true;
 }
 
-/* Return the inherited properties of a queue: {"property": {"value": ..., "from": ...}}. */
+/* Return the inherited properties of a queue as jsonb: {"property": {"value": ..., "from": ...}}. */
 static Datum
 inherited_properties(const YqQueue *queue)
 {
@@ -497,14 +500,14 @@ put_applications(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue 
 	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->am_used), false);
 }
 
-/* Output of the rows of queues. */
+/* State while the rows of effective_queues are written. */
 typedef struct QueueRows
 {
 	ReturnSetInfo *result;
 	const YqHierarchy *hierarchy;
 	InheritedMemo memo;
-	MemoryContext row_context;	/* context of the current row */
-	int			ordinal;		/* ordinal of the last queue */
+	MemoryContext row_context;	/* memory context for a single row */
+	int			ordinal;		/* ordinal number of the queue written last */
 } QueueRows;
 
 static void
@@ -565,7 +568,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 
 /* -- dynamic queues -------------------------------------------------------- */
 
-/* Prevent other transactions from changing queues and from submitting to them; see dynamic_queues.h. */
+/* Lock queues, so that no other transaction changes them or submits to them (see dynamic_queues.h). */
 static YqHierarchy *
 lock_queues(void)
 {
@@ -613,7 +616,7 @@ yq_sql_create_queue(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* manage_queues(): most calls find nothing to do, and take no lock */
+/* manage_queues(): first look without a lock, because most calls find nothing to change */
 Datum
 yq_sql_manage_queues(PG_FUNCTION_ARGS)
 {
@@ -647,7 +650,7 @@ yq_sql_remove_unused_queues(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	PreventCommandIfReadOnly("remove_unused_queues()");
-	/* while the configuration is being changed, unused queues are not removed */
+	/* remove nothing if another transaction is changing queues */
 	if (ConditionalLockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock))
 		put_paths((ReturnSetInfo *) fcinfo->resultinfo, yq_unused_queues_remove(lock_queues()));
 	return (Datum) 0;

@@ -47,7 +47,10 @@ nearest_queue(const YqHierarchy *hierarchy, const char *path)
 	return queue;
 }
 
-/* Return the parent of a queue.  The parent of an orphan is found by the orphan's path. */
+/*
+ * Return the parent of a queue.  For an orphan, whose parent does not exist, return the
+ * nearest existing queue above it on its path.
+ */
 static YqQueue *
 queue_above(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
@@ -94,7 +97,10 @@ yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperatio
 							 yq_acl_columns[operation], path, subject->username));
 }
 
-/* Check an operation on reservations.  The lists of these operations are not inherited. */
+/*
+ * Check an operation on reservations.  Only the access list of the queue itself counts;
+ * the lists of its ancestors do not.
+ */
 static YqAccessDecision
 check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOperation operation,
 				  const YqSubject *subject)
@@ -151,7 +157,7 @@ yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *sub
 
 /* -- queues that do not exist yet ------------------------------------------- */
 
-/* Return how many levels may be created below a static queue. */
+/* Return the limit on the levels of queues that may be created below a static queue. */
 static int32
 maximum_depth_of(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
@@ -200,9 +206,10 @@ yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missin
 }
 
 /*
- * Find the access list in a template for queues below a parent: the parent's own
- * template, or a template with wildcards.  The number of parts that wildcards replace
- * is at most the number of levels that can be created.  Root is never replaced.
+ * Find the access list that a template sets for queues below a parent.  The parent's
+ * own template is tried first, then templates with wildcards.  Wildcards replace at
+ * most as many parts of the parent's path as levels can be created below a static
+ * queue.  They never replace root.
  */
 static YqAcl *
 find_template(const YqHierarchy *hierarchy, const char *parent_path, YqQueueTemplate template, YqQueueOperation operation)
@@ -242,7 +249,10 @@ check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate t
 					match_reason(operation, psprintf("the template for %s", path), match, name));
 }
 
-/* Check submission to a queue that does not exist yet by the access lists of its templates. */
+/*
+ * Check submission to a queue that does not exist yet.  The access lists of the
+ * templates from which the queue would be created count, too.
+ */
 static YqAccessDecision
 check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
@@ -301,14 +311,14 @@ yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, cons
 
 /* -- priority ------------------------------------------------------------------ */
 
-/* Parse and apply the priorities with which users may submit (semantics/placement). */
+/* Parse acl_application_max_priority, and apply it to submissions (semantics/placement). */
 
-/* A group while its text is read, with the values of user= and group= in order. */
+/* State while the text of a priority group is parsed. */
 typedef struct GroupParse
 {
 	bool		has_max;
 	int			name_count;
-	char	   *names[2];		/* values in order; only the first two count */
+	char	   *names[2];		/* values of user= and group=, in order; only the first two count */
 } GroupParse;
 
 static bool
@@ -398,8 +408,8 @@ parse_group(const char *begin, const char *end, int32 maximum_priority, YqPriori
 }
 
 /*
- * Insert by descending maximum, as Hadoop compares priorities.  Groups with equal
- * maximum keep their order.
+ * Insert a group.  Groups are sorted by descending maximum priority, as in Hadoop.  A
+ * group comes after the groups with an equal maximum.
  */
 static void
 insert_group(List **groups, YqPriorityGroup *group)
@@ -469,7 +479,7 @@ groups_of_queue(const YqHierarchy *hierarchy, YqQueue *queue)
 	return queue->priority_groups;
 }
 
-/* Return the priority list of a queue.  Only leaves have such a list. */
+/* Return the priority groups of a queue (acl_application_max_priority).  Only leaves have such groups. */
 static List *
 groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -478,7 +488,10 @@ groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 	return groups_of_queue(hierarchy, queue);
 }
 
-/* Return the subject's default priority.  The last group that contains the subject sets it. */
+/*
+ * Return the default priority of a user.  The last group that contains the user sets
+ * it; without such a group, the queue's default counts.
+ */
 static int32
 default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, char **reason)
 {
@@ -512,7 +525,7 @@ default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *
 	return queue->default_priority;
 }
 
-/* Limit a priority to the cluster's maximum, and check it against the queue's list. */
+/* Limit a priority to the cluster's maximum, and check that the queue's groups allow it to the user. */
 static YqPriorityDecision
 clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, int32 priority, char *reason)
 {
@@ -544,7 +557,10 @@ clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *s
 	return result;
 }
 
-/* Return the workflow in the last tag that has the prefix.  Tags are converted to lower case. */
+/*
+ * Return the workflow that the tags name: the rest of the last tag that begins with the
+ * prefix.  Tags are converted to lower case.
+ */
 static char *
 workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_count)
 {
@@ -562,7 +578,10 @@ workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_
 	return workflow != NULL && workflow[0] != '\0' ? workflow : NULL;
 }
 
-/* Find the nearest queue that maps the workflow, from the leaf upwards.  Root is not searched. */
+/*
+ * Find the nearest queue that sets a priority for the workflow.  The search begins at
+ * the leaf and goes upwards, without root.
+ */
 static bool
 find_workflow(const YqHierarchy *hierarchy, YqQueue *queue, const char *workflow, int32 *priority, const char **path)
 {

@@ -15,7 +15,7 @@
 typedef struct YqAccessDecision
 {
 	bool		allowed;
-	const char *decided_by;		/* path of a queue; NULL: no list of a queue decided */
+	const char *decided_by;		/* path of the queue whose access list decided; NULL: no queue's list decided */
 	char	   *reason;
 } YqAccessDecision;
 
@@ -26,7 +26,7 @@ typedef struct YqPriorityDecision
 	char	   *reason;
 } YqPriorityDecision;
 
-/* Groups of acl_application_max_priority, by descending maximum. */
+/* A group of acl_application_max_priority.  Groups are sorted by descending maximum. */
 typedef struct YqPriorityGroup
 {
 	int32		max_priority;
@@ -36,41 +36,49 @@ typedef struct YqPriorityGroup
 } YqPriorityGroup;
 
 /*
- * Search the lists of one operation from a path upwards.  There need not be a queue
- * with the path.  The search assumes that ACLs are enabled.
+ * Search the access lists for one operation, from the queue with this path upwards.  If
+ * no queue has the path, the search begins at the nearest existing ancestor.  The
+ * caller has checked that ACLs are enabled.
  */
 extern YqAccessDecision yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
 								 const YqSubject *subject);
 
-/* Check access as above, but obey yarn.acl.enable.  An ambiguous or unknown short name is refused. */
+/*
+ * Check access to a queue like yq_access_search(), but allow everything if
+ * yarn.acl.enable is off.  A short name that is ambiguous or unknown is refused.
+ */
 extern YqAccessDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
 								  const YqSubject *subject);
 
-/* May the subject submit to a queue, named by path or short name? */
+/* May the user submit to the queue?  The queue is given by its path or short name. */
 extern YqAccessDecision yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject);
 
-/* Does yarn.admin.acl contain the subject? */
+/* Does yarn.admin.acl contain the user? */
 extern YqAccessDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
- * Decide the priority of an application.  It is the requested priority or, if there is
- * none, a default, limited to the maximum.  The priority of its workflow replaces it.
- * tags may be NULL.
+ * Decide the priority of an application.  The requested priority or else the default is
+ * limited to the cluster's maximum.  If a tag names a workflow that has a priority,
+ * that priority is used instead.  "tags" may be NULL.
  */
 extern YqPriorityDecision yq_priority_decide(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject,
 											 const int32 *requested, const char *const *tags,
 											 int tag_count);
 
-/* Parse a priority list.  Returns NULL, or the error that prevents Hadoop from starting. */
+/* Parse acl_application_max_priority.  Returns NULL, or the error with which Hadoop would refuse to start. */
 extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, List **groups);
 
 /*
- * Set *missing to the paths of the parents that must be created before a path, from the
- * top down, and return NULL.  If the path cannot be created, return the reason instead.
+ * Find the parents that must be created before the queue with a path.  Sets *missing to
+ * their paths, topmost first, and returns NULL.  If the queue cannot be created,
+ * returns the reason.
  */
 extern char *yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing);
 
-/* Read the subject from arguments of an SQL function.  real_username is -1 if there is no such argument. */
+/*
+ * Read a user from the arguments of an SQL function.  The parameters are argument
+ * numbers; real_username is -1 if the function has no such argument.
+ */
 extern YqSubject yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups,
 									  int real_username);
 

@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(yq_sql_shows_application);
 PG_FUNCTION_INFO_V1(yq_sql_application_priority);
 PG_FUNCTION_INFO_V1(yq_sql_check_queue_access);
 
-/* Operations for which more than one list decides. */
+/* Operations that are decided by several access lists. */
 #define OPERATION_SUBMIT	YQ_QUEUE_OPERATION_COUNT
 #define OPERATION_ADMIN		(YQ_QUEUE_OPERATION_COUNT + 1)
 
@@ -33,7 +33,7 @@ static const char *const operation_names[] = {
 	[OPERATION_ADMIN] = "ADMIN",
 };
 
-/* Find an operation by Hadoop's name or by the name of the property; case does not matter. */
+/* Find an operation by Hadoop's name or by the name of the queue's property, ignoring case. */
 static int
 operation_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -120,7 +120,10 @@ yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups, int real
 
 /* -- lists and roles of the database --------------------------------------- */
 
-/* May the subject administer the queue?  If no queue has the path, its ancestors are checked. */
+/*
+ * May the user administer the queue?  If no queue has the path, its ancestors decide.
+ * An access list of root that is not set allows nobody here.
+ */
 static bool
 administers_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
@@ -150,22 +153,22 @@ yq_sql_administers(PG_FUNCTION_ARGS)
 
 /* -- row-level security of applications ------------------------------------ */
 
-/* The cached access of the calling role to a queue. */
+/* Cached result: may the calling role administer the queue? */
 typedef struct KnownQueue
 {
 	YqBytes		path;
 	bool		is_administered;
 } KnownQueue;
 
-/* State of a query that is kept between two rows. */
+/* State that a query keeps from one row to the next. */
 typedef struct Viewer
 {
 	MemoryContext context;
 	text	   *role;
 	ArrayType  *groups;
 	YqSubject	subject;
-	uint64		generation;		/* generation of the hierarchy to which "queues" belongs */
-	HTAB	   *queues;			/* KnownQueue; NULL before the first look-up */
+	uint64		generation;		/* generation of the hierarchy for which "queues" was filled */
+	HTAB	   *queues;			/* KnownQueue entries; NULL before the first look-up */
 } Viewer;
 
 static bool
@@ -175,8 +178,8 @@ is_same_datum(const void *one, const void *other)
 }
 
 /*
- * Return the cached viewer.  The role does not change within a query, but a plan that
- * is executed again may have another role.
+ * Return the state kept for the calling role.  The role is the same for all rows of an
+ * execution, but another execution of the same plan may have another role.
  */
 static Viewer *
 viewer_of_call(FunctionCallInfo fcinfo)
@@ -230,8 +233,9 @@ administers_known_queue(Viewer *viewer, text *path)
 }
 
 /*
- * shows_application(username, queue, view_acl, role, groups): decide for the policy of
- * yquota.application, which calls the function for each row
+ * shows_application(username, queue, view_acl, role, groups): may the role see the
+ * application?  The row-level security policy of yquota.application calls the function
+ * for each row.
  */
 Datum
 yq_sql_shows_application(PG_FUNCTION_ARGS)

@@ -17,22 +17,22 @@
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* Limits of application masters on one label. */
+/* Limits on the resources of application masters, for one label. */
 typedef struct LabelLimits
 {
-	const YqQueueLabel *label;	/* NULL: the queue configures nothing for the label */
+	const YqQueueLabel *label;	/* NULL: the queue has no configuration for the label */
 	const int64 *of_queue;
-	bool		is_exact;		/* false: of_queue was computed from the guarantee alone, and may be too low */
-	const int64 *of_user;		/* limit of the first user; NULL: no user has been checked yet */
-	float4		weight_of_user; /* weight of that user */
-	bool		is_user_exact;	/* false: of_user may be too low, because of_queue was too low */
+	bool		is_exact;		/* false: the limit of_queue was computed from the guarantee alone and may be too low */
+	const int64 *of_user;		/* limit of the user who was checked first; NULL: no user has been checked yet */
+	float4		weight_of_user; /* weight of the user for whom of_user was computed */
+	bool		is_user_exact;	/* false: of_user was computed from an inexact of_queue and may be too low */
 } LabelLimits;
 
 typedef struct Round
 {
 	YqLeafUsage *leaf;
 	const YqCalculator *calculator;
-	LabelLimits *limits;		/* per label, indexed as in the leaf */
+	LabelLimits *limits;		/* limits per label, indexed like the arrays of YqLeafUsage */
 	int			active_users;
 } Round;
 
@@ -59,7 +59,7 @@ begin_round(Round *round, YqLeafUsage *leaf)
 	}
 }
 
-/* Read the usage on which the limit in the default partition depends. */
+/* Read the usage of other queues, and compute the exact limit of the queue in the default partition. */
 static void
 make_exact(Round *round, LabelLimits *limits)
 {
@@ -79,8 +79,8 @@ set_user_limit(Round *round, LabelLimits *limits)
 }
 
 /*
- * Compute the user's limit from the queue's limit as known so far.  All users get the
- * limit of the first user.
+ * Return the limit of a user, computed from the queue's limit as far as it is known.
+ * The limit is computed for the first user who is checked, and then used for all users.
  */
 static const int64 *
 user_limit(Round *round, LabelLimits *limits, const char *username)
@@ -95,7 +95,8 @@ user_limit(Round *round, LabelLimits *limits, const char *username)
 
 /*
  * Make the user's limit exact, and return whether it may have risen.  The limit is the
- * smaller of the user's share and the queue's limit.
+ * smaller of the user's share and the queue's limit.  If the share does not exceed the
+ * queue's limit as known so far, the user's limit is exact already.
  */
 static bool
 make_user_limit_exact(Round *round, LabelLimits *limits)
@@ -118,7 +119,10 @@ make_user_limit_exact(Round *round, LabelLimits *limits)
 
 /* -- applications ---------------------------------------------------------- */
 
-/* Is this the first application master of a queue, or on a label?  Limits do not apply to it. */
+/*
+ * Is the application master the first in the queue, or the first on its label?  No
+ * limit applies to such a master.
+ */
 static bool
 is_first(const Round *round, int slot)
 {
@@ -222,7 +226,7 @@ decide_activation(Round *round, YqApplication *application)
 
 /* -- rounds ---------------------------------------------------------------- */
 
-/* Return the number of active users that the newcomer adds. */
+/* Return by how much the newcomer increases the number of active users. */
 static int
 users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 {
@@ -234,7 +238,7 @@ users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 	return yq_leaf_user_counts(user) - yq_leaf_user_counts(&before);
 }
 
-/* Begin a round with the active users that the leaf had before the newcomer. */
+/* Begin a round of activation.  The round counts the active users that the leaf had before the newcomer. */
 static void
 begin_round_for(Round *round, YqLeafUsage *leaf, const YqApplication *newcomer)
 {
@@ -244,8 +248,9 @@ begin_round_for(Round *round, YqLeafUsage *leaf, const YqApplication *newcomer)
 }
 
 /*
- * Return the smallest amount of a type that any application waiting on a label needs.
- * For a removed label the amount is unknown, and the result is 0.
+ * Return the smallest amount of a resource type that an application waiting on the
+ * label needs.  If the label no longer exists, the amount is unknown and the result is
+ * 0.
  */
 static int64
 least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, int type)
@@ -262,7 +267,7 @@ least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, 
 	return has_newcomer ? Min(least, newcomer->am_amounts[type]) : least;
 }
 
-/* Does any user with a waiting application have room for the amounts on a label? */
+/* Do the amounts fit into the user limit on the label, for any user who has a waiting application? */
 static bool
 fits_some_user(Round *round, int slot, const int64 *amounts)
 {
@@ -279,8 +284,9 @@ fits_some_user(Round *round, int slot, const int64 *amounts)
 }
 
 /*
- * Could an application start on a label?  The limit of the first user is at most that
- * of the largest weight.
+ * Could a waiting application start on the label?  The check uses the limit of the
+ * waiting user with the largest weight.  The limit that a round would use is not
+ * higher.
  */
 static bool
 may_succeed_on(Round *round, int slot, const YqApplication *newcomer)
@@ -407,7 +413,7 @@ yq_leaf_activate(YqLeafUsage *leaf, YqApplication *newcomer, YqActivation **held
 	if (newcomer != NULL)
 		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
 	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
-	/* if no application can start, only the limit that stops the newcomer matters */
+	/* if no application can start, only the limit that the newcomer exceeds has to be found */
 	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
 		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
 	if (newcomer != NULL)

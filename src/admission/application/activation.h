@@ -26,7 +26,7 @@
 typedef enum YqActivationOutcome
 {
 	YQ_ACTIVATION_ACTIVATE,
-	YQ_ACTIVATION_EMPTY_CLUSTER,	/* no node exists on which a newcomer could start */
+	YQ_ACTIVATION_EMPTY_CLUSTER,	/* there is no node on which the newcomer could start */
 	YQ_ACTIVATION_AM_LIMIT,
 	YQ_ACTIVATION_USER_AM_LIMIT
 } YqActivationOutcome;
@@ -35,48 +35,52 @@ typedef struct YqActivation
 {
 	YqApplication *application;
 	YqActivationOutcome outcome;
-	bool		ignores_limit;	/* activated although a limit is too low for the application */
+	bool		ignores_limit;	/* activated although its resources exceed a limit */
 	/*
-	 * The limit that holds the application, in native units per type.  NULL when the
-	 * application is activated or the cluster is empty.
+	 * The limit that the application exceeds, in native units per type.  Both are NULL if
+	 * the application was activated or if the cluster is empty.
 	 */
-	const int64 *used;			/* resources used by application masters of the queue or of the user */
+	const int64 *used;			/* resources that application masters of the queue or of the user already use */
 	const int64 *limit;
 } YqActivation;
 
 /*
- * Could a round activate an application? newcomer has the same meaning as in
- * yq_activation_decide(), but need not have a row.  The result is false only if
- * certainly no waiting application fits, not even the smallest one for the user with
- * the most room.  The caller then need not read the applications.  They must have been
- * noted in the leaf (yq_leaf_note).
+ * Could a round of activation activate an application?  "newcomer" is as in
+ * yq_activation_decide(), but may have no row yet.  The result is false only if
+ * certainly no waiting application fits: the user with the most room could not even
+ * start the smallest one.  The caller then need not read the applications.  The waiting
+ * applications must have been counted with yq_leaf_note().
  */
 extern bool yq_activation_may_succeed(YqLeafUsage *leaf, const YqApplication *newcomer);
 
 /*
- * Decide about the ACCEPTED applications of a leaf, which are given in order and have
- * been noted in the leaf. newcomer is the application that causes the round: it was
- * submitted or moved here, or became runnable.  It is NULL when an application has
- * left, or when the cluster or the configuration has changed.  A round for a newcomer
- * activates nothing in an empty cluster.
+ * Decide about the ACCEPTED applications of a leaf.  The applications are given in
+ * order, and have been counted with yq_leaf_note().  "newcomer" is the application that
+ * causes the round.  It was submitted, was moved here, or became runnable.  It is NULL
+ * if the round has another cause: an application has left, or the cluster or the
+ * configuration has changed.  A round for a newcomer activates nothing in an empty
+ * cluster.
  *
- * Returns a YqActivation for each application, in the same order.  Activated
- * applications are noted as ACTIVE in the leaf, but neither the applications nor their
- * rows are changed.
+ * Returns a YqActivation for each application, in the same order.  An activated
+ * application is counted as ACTIVE in the leaf.  The YqApplication and its row keep
+ * their state.
  */
 extern List *yq_activation_decide(YqLeafUsage *leaf, List *applications, const YqApplication *newcomer);
 
 /*
- * Decide about the waiting applications of a leaf, with a newcomer (may be NULL) that
- * has no row yet.  Returns YqActivation of the applications that may start.  Sets *held
- * to the activation that holds the newcomer.
+ * Decide about the waiting applications of a leaf and a newcomer that has no row yet.
+ * The newcomer may be NULL.  Returns a YqActivation for each application that may
+ * start.  If the newcomer has to wait, sets *held to its YqActivation.
  */
 extern List *yq_leaf_activate(YqLeafUsage *leaf, YqApplication *newcomer, YqActivation **held);
 
-/* Return am_limit, user_am_limit or empty_cluster; NULL for YQ_ACTIVATION_ACTIVATE. */
+/* Return the limit's name: am_limit, user_am_limit or empty_cluster, or NULL for YQ_ACTIVATION_ACTIVATE. */
 extern const char *yq_activation_limit_name(YqActivationOutcome outcome);
 
-/* Return the reason why the application waits, with figures, palloc'd.  Returns NULL when it is activated. */
+/*
+ * Return the reason why the application waits, with figures, palloc'd.  The result is
+ * NULL if it was activated.
+ */
 extern char *yq_activation_reason(const YqLeafUsage *leaf, const YqActivation *activation);
 
 #endif							/* YQ_ACTIVATION_H */

@@ -90,8 +90,8 @@ yq_application_state_of_oid(Oid oid)
 /* -- order ----------------------------------------------------------------- */
 
 /*
- * Find the digits from "begin" to "end" without leading zeros.  Returns false when the
- * text is not a number.
+ * Find the digits between "begin" and "end", without leading zeros.  Returns false if
+ * the text contains anything but digits.
  */
 static bool
 find_digits(const char *begin, const char *end, const char **digits, int *count)
@@ -244,7 +244,10 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 	return application;
 }
 
-/* Read the applications that an index finds for some keys, in its order: all, or only the first. */
+/*
+ * Read the applications that an index scan with these keys returns, in the order of the
+ * index.  With first_alone, only the first application is read.
+ */
 static List *
 read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData *keys, int key_count,
 			  bool first_alone)
@@ -370,7 +373,7 @@ yq_applications_held_below(const YqHierarchy *hierarchy, const char *path)
 
 	set_text_key(&keys[0], 1, BTEqualStrategyNumber, path);
 	found = read_by_index(hierarchy, "application_held_queue_idx", keys, 1, false);
-	/* paths that begin with this path and a dot sort before the path and a slash */
+	/* descendants' paths begin with this path and a dot; the character after a dot is a slash */
 	set_text_key(&keys[0], 1, BTGreaterEqualStrategyNumber, psprintf("%s.", path));
 	set_text_key(&keys[1], 1, BTLessStrategyNumber, psprintf("%s/", path));
 	found = list_concat(found, read_by_index(hierarchy, "application_held_queue_idx", keys, lengthof(keys), false));

@@ -39,79 +39,80 @@ typedef struct YqApplication
 {
 	const char *application_id;
 	const char *username;
-	const char *queue;			/* path; NULL: refused before a queue was chosen */
-	const char *label_name;		/* label of its application master; "" is the default partition */
-	int			label;			/* number of the label in the hierarchy; -1: the label no longer exists */
-	const char *node_label_expression;	/* default label of all its containers; NULL: none */
+	const char *queue;			/* path of the queue; NULL: the application was refused before a queue was chosen */
+	const char *label_name;		/* node label of the application's master; "" is the default partition */
+	int			label;			/* number of label_name in the hierarchy; -1: the label no longer exists */
+	const char *node_label_expression;	/* default node label of the application's containers; NULL: none */
 	int32		priority;
-	int64	   *am_amounts;		/* resource of its application master, native units, per type */
+	int64	   *am_amounts;		/* resource of the application's master: native units, one amount per type */
 	YqApplicationState state;
 	bool		has_outstanding_requests;
 	TimestampTz submitted_at;
-	const char *view_acl;		/* NULL: not set, so the list contains no user; also for modify_acl */
+	const char *view_acl;		/* NULL: the list is not set and contains no user; likewise for modify_acl */
 	const char *modify_acl;
 } YqApplication;
 
-/* Return the label of a state. */
+/* Return the label of a state in the enum yquota.application_state. */
 extern const char *yq_application_state_name(YqApplicationState state);
 
-/* Convert the label of a state to its OID, and back. */
+/* Convert a state to the OID of its enum label, and back. */
 extern Oid	yq_application_state_oid(YqApplicationState state);
 extern YqApplicationState yq_application_state_of_oid(Oid oid);
 
-/* Is the application live, that is, none of FINISHED, FAILED, KILLED, REJECTED? */
+/* Is this the state of a live application?  The states FINISHED, FAILED, KILLED and REJECTED are not. */
 extern bool yq_application_is_live(YqApplicationState state);
 
 /*
- * Return a negative number, zero or a positive number if a comes before b, is equal to
- * b, or comes after b.
+ * Compare two applications, or two ids, by their order.  The result is negative if a
+ * comes before b, zero if they are equal, and positive if a comes after b.
  */
 extern int	yq_application_id_compare(const char *a, const char *b);
 extern int	yq_application_compare(const YqApplication *a, const YqApplication *b);
 
-/* Compare two YqApplication for list_sort().  The application that was submitted earlier comes first. */
+/* Compare two YqApplication, for list_sort().  The application that was submitted first comes first. */
 extern int	yq_application_compare_submissions(const ListCell *a, const ListCell *b);
 
-/* Return the application with an id, palloc'd, or NULL. */
+/* Return the application with this id, palloc'd, or NULL. */
 extern YqApplication *yq_application_find(const YqHierarchy *hierarchy, const char *application_id);
 
-/* Return the applications of a leaf in one of the live states: YqApplication, in order. */
+/* Return the applications of a leaf that are in this live state, as YqApplication *, in order. */
 extern List *yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *queue,
 									 YqApplicationState state);
 
-/* Insert an application into a list of a leaf, at its position. */
+/* Insert an application into a sorted list of the leaf's applications. */
 extern List *yq_applications_insert(List *applications, YqApplication *application);
 
 /*
- * Return the smallest amount of a resource type, YQ_MEMORY or YQ_VCORES, that the
- * master of an ACCEPTED application needs.  Only applications of a leaf on a label
- * count.  The amount is in native units; 0 means that there are none.
+ * Return the smallest amount of memory or cores (YQ_MEMORY, YQ_VCORES) that the master
+ * of an ACCEPTED application needs.  Only applications of this leaf whose masters run
+ * on this label count.  The amount is in native units.  It is 0 if there is no such
+ * application.
  */
 extern int64 yq_applications_least_waiting(const YqHierarchy *hierarchy, const char *queue,
 										   const char *label, int type);
 
 /*
- * Return the NON_RUNNABLE applications of a user in all queues.  The second function
- * returns those of a queue and all its descendants ("root": all).  The list of
- * YqApplication is in order of submission: by submitted_at, then by id.
+ * Return the NON_RUNNABLE applications of a user in all queues.
+ * yq_applications_held_below() returns those of a queue and of its descendants; "root"
+ * stands for all queues.  The list of YqApplication * is sorted by submitted_at, then
+ * by id.
  */
 extern List *yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username);
 extern List *yq_applications_held_below(const YqHierarchy *hierarchy, const char *path);
 
-/* Add seconds to an instant; infinity when the sum is out of range. */
+/* Add seconds to an instant.  The result is infinity if the sum is out of range. */
 extern TimestampTz yq_application_expiry(TimestampTz from, int64 seconds);
 
 /*
- * Change the state of a live application to another live state; its counters change,
- * too. why, which may be NULL, becomes the diagnostics.
+ * Change the state of a live application to another live state, and update the counters
+ * of applications.  The text "why" becomes the diagnostics, and may be NULL.
  */
 extern void yq_application_set_state(YqApplication *application, YqApplicationState state,
 									 const char *why);
 
 /*
- * Return the lifetime that an application gets in a queue, in seconds; 0 or less means
- * no limit.  A requested lifetime of 0 or less requests no limit (semantics/placement
- * 3.5).
+ * Return the lifetime in seconds that an application gets in a queue.  0 or less means
+ * no limit, in the argument "requested" as in the result (semantics/placement 3.5).
  */
 extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
 
@@ -121,23 +122,26 @@ typedef enum YqApplicationOperation
 	YQ_MODIFY_APP
 } YqApplicationOperation;
 
-/* Properties of an application on which access to it depends. */
+/* The properties of an application that decide who may access it. */
 typedef struct YqApplicationOwner
 {
 	const char *application_id;
 	const char *username;
-	const char *queue;			/* path; NULL when the application has none */
-	const char *view_acl;		/* NULL: not set, so the list contains no user; also for modify_acl */
+	const char *queue;			/* path of the queue; NULL: the application has no queue */
+	const char *view_acl;		/* NULL: the list is not set and contains no user; likewise for modify_acl */
 	const char *modify_acl;
 } YqApplicationOwner;
 
-/* Return Hadoop's name of an operation: VIEW_APP, MODIFY_APP. */
+/* Return Hadoop's name of an operation: VIEW_APP or MODIFY_APP. */
 extern const char *yq_application_operation_name(YqApplicationOperation operation);
 
-/* Return the operation with a name, in any case.  An unknown name is an error (22023). */
+/* Return the operation with this name, ignoring case.  An unknown name is an error (SQLSTATE 22023). */
 extern YqApplicationOperation yq_application_operation(const char *name);
 
-/* Check access to an application.  If the administrators' list of a queue decides, decided_by is its path. */
+/*
+ * Check access to an application.  If the access list of a queue's administrators
+ * decides, decided_by is the queue's path.
+ */
 extern YqAccessDecision yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *application,
 										YqApplicationOperation operation,
 										const YqSubject *subject);

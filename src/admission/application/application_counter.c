@@ -43,7 +43,11 @@
 PG_FUNCTION_INFO_V1(yq_sql_count_applications);
 PG_FUNCTION_INFO_V1(yq_sql_unwritten_applications);
 
-/* The sum of all allowances is at most 1 / ALLOWANCES_OF_LIMIT of the limit. */
+/*
+ * Each transaction has an allowance: the number of applications that it may admit under
+ * a shared lock.  All allowances together are at most the limit divided by
+ * ALLOWANCES_OF_LIMIT.
+ */
 #define ALLOWANCES_OF_LIMIT 8
 
 /* -- changes that this transaction has not written yet --------------------------------- */
@@ -54,9 +58,9 @@ typedef struct Unwritten
 	int64		change;
 } Unwritten;
 
-static List *unwritten = NIL;	/* in the context of the transaction */
+static List *unwritten = NIL;	/* elements are allocated in the memory context of the transaction */
 
-/* Number of applications that this transaction admitted under a shared lock. */
+/* Number of applications that this transaction has admitted under the shared lock. */
 static int	admitted = 0;
 
 static int64
@@ -112,8 +116,8 @@ on_transaction_event(XactEvent event, void *argument)
 }
 
 /*
- * Handle the end of a subtransaction.  A rollback drops its changes; a release gives
- * them to the outer transaction.
+ * Handle the end of a subtransaction.  If it rolls back, its changes are dropped.  If
+ * it is released, its changes belong to the outer transaction.
  */
 static void
 on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
@@ -187,7 +191,7 @@ yq_sql_unwritten_applications(PG_FUNCTION_ARGS)
 
 /* -- the counter of a row -------------------------------------------------- */
 
-/* The columns of a row of yquota.application that matter for counters. */
+/* Values of a row of yquota.application from which the counters are computed. */
 typedef struct CountedRow
 {
 	Datum		queue;
@@ -198,7 +202,7 @@ typedef struct CountedRow
 	bool		is_demanding;
 } CountedRow;
 
-/* Change of a row of the counters; am_used may be negative. */
+/* Change of a row of application_counter.  am_used may be negative. */
 typedef struct CounterChange
 {
 	int			non_runnable;
@@ -208,7 +212,7 @@ typedef struct CounterChange
 	YqResource *am_used;		/* NULL: no resources */
 } CounterChange;
 
-/* Fill the change.  Returns false for a row that does not count. */
+/* Read the counted values of a row.  Returns false if the application is not live, and thus not counted. */
 static bool
 read_counted(Relation relation, HeapTuple tuple, CountedRow *row)
 {
@@ -276,7 +280,10 @@ static const char *const counter_columns[COUNTER_COLUMNS] = {
 	[COUNTER_AM_USED] = "am_used",
 };
 
-/* Change a number of a counter, whose row may be new.  Returns the number. */
+/*
+ * Add a change to a column of a counter's row, and return the new number.  If no row
+ * was found, the number begins at 0.
+ */
 static int32
 add_number(YqRowUpdate *counter, bool is_found, CounterColumn column, int32 change)
 {
@@ -334,8 +341,8 @@ is_same_counter(const CountedRow *a, const CountedRow *b)
 }
 
 /*
- * Take the locks for a statement that writes the table directly, and therefore has not
- * called functions that lock.
+ * Take the locks that a change of applications needs.  A statement that writes to the
+ * table directly has not called the functions that lock.
  */
 static void
 lock_leaves_of_rows(const CountedRow *old_row, const CountedRow *new_row)
@@ -386,7 +393,7 @@ count_nothing(void)
 	forget_total();
 }
 
-/* Trigger AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, and AFTER TRUNCATE. */
+/* Trigger on yquota.application: AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, and AFTER TRUNCATE. */
 Datum
 yq_sql_count_applications(PG_FUNCTION_ARGS)
 {
@@ -397,7 +404,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 	bool		has_new = false;
 
 	yq_require_trigger(fcinfo, "count_applications");
-	/* when a dump is restored, it restores the counters */
+	/* a restore of a dump restores the counters, too */
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
@@ -433,7 +440,7 @@ yq_applications_below(const char *path)
 
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, path, NULL,
 					   counter_columns, COUNTER_ACTIVE + 1, add_live, &live);
-	/* paths that begin with this path and a dot sort before the path and a slash */
+	/* descendants' paths begin with this path and a dot; the character after a dot is a slash */
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot,
 					   psprintf("%s.", path), psprintf("%s/", path),
 					   counter_columns, COUNTER_ACTIVE + 1, add_live, &live);
@@ -517,7 +524,7 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 			admitted++;
 			return decision;
 		}
-		/* otherwise two transactions that share the lock would wait for each other */
+		/* release the shared lock; two transactions that keep it would wait for each other's exclusive lock */
 		if (admitted == 0)
 			yq_queue_unlock_system(ShareLock);
 	}

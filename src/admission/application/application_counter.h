@@ -19,7 +19,7 @@
 
 #include "queues/hierarchy.h"
 
-/* Fill in the numbers of applications of each queue, as committed now. */
+/* Set the numbers of applications of each queue to the committed numbers. */
 extern void yq_hierarchy_read_applications(YqHierarchy *hierarchy);
 
 /* Return the number of live applications of a queue and of all queues below it. */
@@ -32,9 +32,10 @@ typedef struct YqSystemDecision
 } YqSystemDecision;
 
 /*
- * May another live application be added to the cluster (maximum-applications)?  With
- * is_to_be_let_in, the function takes locks that keep the answer true until the
- * transaction ends.  Transactions far from the limit do not wait for each other.
+ * May another live application be added to the cluster without exceeding
+ * maximum-applications?  With is_to_be_let_in, the function takes locks so that the
+ * answer stays true until the transaction ends.  Transactions do not wait for each
+ * other as long as the number is far from the limit.
  */
 extern YqSystemDecision yq_system_decide(int maximum_applications, bool is_to_be_let_in);
 

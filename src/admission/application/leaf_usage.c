@@ -45,7 +45,7 @@ yq_queue_user_weight(const YqQueue *queue, const char *username)
 
 /* -- users ----------------------------------------------------------------- */
 
-/* Return the index of a user, or the index at which the user has to be inserted. */
+/* Return the index of a user in the sorted array, or the index at which the user has to be inserted. */
 static int
 find_user(const YqLeafUsage *leaf, const char *username, bool *found)
 {
@@ -80,7 +80,7 @@ yq_leaf_user(const YqLeafUsage *leaf, const char *username)
 	return found ? leaf->users[place] : NULL;
 }
 
-/* Find or add a user.  Most users are appended, because they are read in order. */
+/* Find a user, or add the user to the array.  Users are read in order, so most are appended at the end. */
 static YqLeafUser *
 enter_user(YqLeafUsage *leaf, const char *username)
 {
@@ -212,7 +212,7 @@ yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 	return leaf;
 }
 
-/* Count an application in its state.  With a negative sign, stop counting it. */
+/* Count an application in the number for its state.  With a negative sign, subtract it. */
 static void
 count(YqLeafUsage *leaf, YqLeafUser *user, const YqApplication *application,
 	  YqApplicationState state, int sign)
@@ -305,7 +305,7 @@ note_usage(const YqUsage *usage, void *argument)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Remove empty usage, so that a container that has ended has the same effect as no container. */
+/* Remove usage that is zero.  A user whose containers have ended is treated like a user who had none. */
 static void
 forget_ended_usage(YqLeafUsage *leaf)
 {
@@ -323,8 +323,8 @@ forget_ended_usage(YqLeafUsage *leaf)
 }
 
 /*
- * Read the GUARANTEED containers and reservations of the leaf, once.  Containers
- * without a user count for no user.
+ * Read the usage of GUARANTEED containers and reservations in the leaf, if it has not
+ * been read yet.  Usage without a user is not added to any user.
  */
 static void
 leaf_read_usage(YqLeafUsage *leaf)
@@ -384,7 +384,7 @@ yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label, const
 	const YqCalculator *calculator = &hierarchy->calculator;
 	int64		most[YQ_MAX_RESOURCE_TYPES];
 
-	/* on other labels the guarantee is the only limit */
+	/* only the default partition (label 0) has another limit than the guarantee */
 	if (label->label != 0)
 		return yq_queue_guaranteed_am_limit(hierarchy, label);
 	yq_amounts_round_down(calculator, most, label->effective_maximum,
@@ -422,20 +422,20 @@ yq_user_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQue
 
 /* -- user limit ---------------------------------------------------------------- */
 
-/* Compute how much a user may use of a leaf queue, and how much of that is left. */
+/* Compute the limit of a user in a leaf queue, and the headroom that is left below the limit. */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* Inputs of the user limit of a leaf on a label. */
+/* Inputs and result of the computation of a user limit, for a leaf and a label. */
 typedef struct Computation
 {
 	const YqQueue *queue;
 	const YqCalculator *calculator;
-	const YqQueueLabel *configured; /* NULL: the queue configures nothing for the label */
-	const int64 *total;			/* resources of the partition */
+	const YqQueueLabel *configured; /* NULL: the queue has no configuration for the label */
+	const int64 *total;			/* resources of all nodes of the partition */
 	const int64 *step;			/* minimum allocation */
 	const int64 *guarantee;
-	const int64 *capacity;		/* the guarantee, at least one step */
+	const int64 *capacity;		/* the guarantee, or the minimum allocation if the guarantee is smaller */
 	YqUserLimit *result;
 } Computation;
 
@@ -470,8 +470,8 @@ used_on(const YqLeafUser *user, int label)
 /* -- the limit ------------------------------------------------------------- */
 
 /*
- * Set the current capacity: the guarantee while consumption is below it, then the
- * consumption plus one step.
+ * Set the current capacity.  It is the guarantee while less is consumed, and otherwise
+ * the consumption plus the minimum allocation.
  */
 static void
 set_current_capacity(const Computation *computation)
@@ -513,7 +513,7 @@ set_most(const Computation *computation, bool ignores_exclusivity)
 
 	if (ignores_exclusivity)
 		copy_to_amounts(calculator, result->most, computation->total);
-	/* the factor is switched off, or the guarantee that it multiplies is zero */
+	/* user-limit-factor is switched off, or the guarantee that it would multiply is zero */
 	else if (queue->user_limit_factor == -1 || yq_amounts_are_none(calculator, computation->guarantee))
 		yq_amounts_round_down(calculator, result->most,
 							  computation->configured == NULL ? nothing : computation->configured->effective_maximum,
@@ -619,7 +619,7 @@ yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 
 
 /* -- headroom -------------------------------------------------------------- */
 
-/* Compute a - b.  Negative memory and cores become 0. */
+/* Subtract b from a.  A negative amount of memory or cores becomes 0. */
 static void
 subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a, const int64 *b)
 {
@@ -629,7 +629,10 @@ subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a
 	result[YQ_VCORES] = Max(result[YQ_VCORES], 0);
 }
 
-/* Return the limit of the queue.  In the default partition it is the amount that other queues leave. */
+/*
+ * Return the queue's limit on a label.  In the default partition, it is lowered to the
+ * amount that other queues leave.
+ */
 static int64 *
 queue_limit(const YqLeafUsage *leaf, const YqQueueLabel *configured)
 {

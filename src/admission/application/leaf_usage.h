@@ -15,17 +15,18 @@
 /* -- leaf usage ---------------------------------------------------------------- */
 
 /*
- * Counts come from yquota_internal.application_counter in the newest committed state,
- * with the changes of this transaction, at every isolation level.  Changes by the
- * present command count after CommandCounterIncrement().  A caller whose decision
- * depends on the counts holds the lock of the leaf.  The caller notes its changes here,
- * so that a single reading serves several decisions.
+ * Counts of a leaf's applications are read from yquota_internal.application_counter.
+ * At every isolation level, the newest committed state is read, with the changes of
+ * this transaction.  Changes of the present command are visible after
+ * CommandCounterIncrement().  A caller whose decision depends on the counts holds the
+ * lock of the leaf.  The caller also counts its own changes with yq_leaf_note(), so
+ * that it need not read the counts again for its next decision.
  *
- * A user of the leaf has a live application in it or, after usage has been read,
- * GUARANTEED containers.  Events about containers name queue and user, and need no
- * application.
+ * The users of a leaf are the owners of its live applications.  After usage has been
+ * read, the users of GUARANTEED containers are added.  Events about containers name a
+ * queue and a user even without an application.
  *
- * Arrays per label are indexed by the number of the label; the last entry is for labels
+ * Arrays per label are indexed by label number.  Their last entry stands for all labels
  * that no longer exist (yq_leaf_slot).
  */
 
@@ -33,11 +34,11 @@ typedef struct YqLeafUser
 {
 	const char *username;
 	float4		weight;
-	int			non_runnable;	/* number of applications, by state; also for the next fields */
+	int			non_runnable;	/* number of applications in this state; likewise in the next two fields */
 	int			accepted;
 	int			active;
-	int			demanding;		/* number of live applications with outstanding requests */
-	int64	  **am_used;		/* per label: resources of masters of active applications; NULL: none */
+	int			demanding;		/* number of live applications that have outstanding requests */
+	int64	  **am_used;		/* per label: resources of the masters of active applications; NULL: none */
 	int64	  **used;			/* per label: resources of GUARANTEED containers and reservations; NULL: none */
 } YqLeafUser;
 
@@ -49,91 +50,98 @@ typedef struct YqLeafUsage
 	YqLeafUser **users;			/* by name */
 	int			user_count;
 	int			user_room;
-	int			non_runnable;	/* number of applications of all users, by state; also for the next fields */
+	int			non_runnable;	/* number of all users' applications in this state; likewise in the next two fields */
 	int			accepted;
 	int			active;
 	int		   *accepted_on;	/* per label */
-	int64	  **am_used;		/* per label, sum over all users; never NULL */
-	int			kept_active_users;	/* see yq_leaf_keep_active_users(); negative: not set */
+	int64	  **am_used;		/* per label: sum over all users; never NULL */
+	int			kept_active_users;	/* set by yq_leaf_keep_active_users(); negative: not set */
 	bool		has_usage;
 	const int64 *am_limit;		/* set by yq_leaf_am_limit() */
 } YqLeafUsage;
 
-/* Return the index of a label in arrays per label.  A removed label has the number -1. */
+/* Return the index of a label in the arrays per label.  A label that no longer exists has the number -1. */
 extern int	yq_leaf_slot(const YqLeafUsage *leaf, int label);
 
-/* Read a leaf into the current memory context; deleting the context frees the leaf. */
+/*
+ * Read the counts of a leaf.  The result is allocated in the current memory context.
+ * To free it, delete that context.
+ */
 extern YqLeafUsage *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* Return the user with a name, or NULL when the leaf has no such user. */
+/* Return the user with this name, or NULL if the leaf has no such user. */
 extern YqLeafUser *yq_leaf_user(const YqLeafUsage *leaf, const char *username);
 
 /*
- * Note that an application enters the leaf, leaves it, or changes its state there.  It
- * enters from a state that is not live, and leaves to such a state.  Its
- * has_outstanding_requests does not change.
+ * Count an application that enters the leaf, leaves the leaf, or changes its state
+ * there.  If it enters, "from" is a state that is not live; if it leaves, "to" is such
+ * a state.  Its has_outstanding_requests stays the same.
  */
 extern void yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);
 
 /*
- * Return how much application masters may use of the default partition.  The limit
- * follows from the usage of containers at the first call.
+ * Return the limit of application masters in the default partition.  The first call
+ * computes it from the usage of containers at that time.
  */
 extern const int64 *yq_leaf_am_limit(YqLeafUsage *leaf);
 
 /*
- * Return the user's weight.  The nearest queue that sets it decides, from this queue
- * upwards; otherwise it is 1.
+ * Return the user's weight in a queue.  It is set by the queue itself or by its nearest
+ * ancestor that sets it.  Without such a queue, it is 1.
  */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
 
 /*
- * Does the user want containers now?  Such a user has an active or waiting application
- * with outstanding requests.  An application that waits for its application master
- * requests that master.
+ * Does the user have an active or waiting application with outstanding requests?  An
+ * application that waits for its application master has requested the master.
  */
 extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 
 /*
- * May an application that begins to request containers make its user active?  It may if
+ * If an application begins to request containers, does its user become active?  Yes, if
  * the user has an active application (UsersManager.activateApplication(),
  * semantics/allocation 3.1).  The user may be NULL.
  */
 extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
 
 /*
- * Return as how many active users a user counts in the limit of application masters.  A
- * user with demand counts once.  A user with waiting applications and without an active
- * application counts once more (UsersManager.getNumActiveUsers()).
+ * Return how many active users this user stands for in the limit of application
+ * masters.  A user with demand counts once.  A user with waiting applications, but
+ * without an active one, counts once more (UsersManager.getNumActiveUsers()).
  */
 extern int	yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeafUsage *leaf);
 
 /*
- * Make rounds of activation count the present active users, without users that are
- * noted later.  The scheduler counts them when it computes the limit of a user, but not
- * when applications enter or leave (semantics/allocation 3.1).
+ * Freeze the number of active users that rounds of activation use.  Users who are
+ * counted later do not change it.  The scheduler updates the number when it computes
+ * the limit of a user, but not when applications enter or leave (semantics/allocation
+ * 3.1).
  */
 extern void yq_leaf_keep_active_users(YqLeafUsage *leaf);
 
 /*
  * Limits of application masters of a leaf queue (semantics/placement 4.2).  In the
- * default partition, usage of other queues lowers the queue's limit, but not below the
- * guarantee.  A user's limit is a share of the guarantee.  Amounts are palloc'd, in
- * native units.
+ * default partition, the usage of other queues lowers the queue's limit, but not below
+ * the limit that follows from the guarantee.  A user's limit is a share of the
+ * guarantee.  Amounts are palloc'd, in native units.
  */
 
-/* Return the limit of a queue on a label by its guarantee alone.  It never exceeds yq_queue_am_limit(). */
+/*
+ * Return the queue's limit on a label, computed from the guarantee alone.
+ * yq_queue_am_limit() is never smaller.
+ */
 extern int64 *yq_queue_guaranteed_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label);
 
-/* Return the limit of a queue on a label, given the amount that other queues leave (yq_queue_limit()). */
+/* Return the queue's limit on a label.  "limit" is the amount that other queues leave (yq_queue_limit()). */
 extern int64 *yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label,
 								const int64 *limit);
 
 /*
- * Return the share of a user with a weight among the active users (0 counts as 1).  The
- * share may exceed the queue's limit; yq_user_am_limit() reduces it.
+ * Return the share of a user with this weight, among the active users; 0 users count as
+ * 1.  The share may exceed the queue's limit.  yq_user_am_limit() returns at most the
+ * queue's limit.
  */
 extern int64 *yq_user_share_of_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue,
 										const YqQueueLabel *label, float4 weight, int active_users);
@@ -144,59 +152,61 @@ extern int64 *yq_user_am_limit(const YqHierarchy *hierarchy, const YqQueue *queu
 /* -- user limit ---------------------------------------------------------------- */
 
 /*
- * Compute how much a user may use of a leaf queue on a label.  The headroom is the part
- * of that amount that an application may still get (semantics/allocation 3).
+ * Compute the limit on what a user may use of a leaf queue on a label, and the
+ * headroom.  The headroom is the part of the limit that an application may still get
+ * (semantics/allocation 3).
  *
- * Amounts are in native units; figures follow the usage that was read last.  A running
- * Hadoop instead adds differences to the ratio of usage.  Its float may differ in the
- * last digits until the cluster changes; then Hadoop computes the sum again, as yquota
- * always does.  Users are added up in the order of their names.
+ * Amounts are in native units, and are computed from the usage that was read last.  The
+ * ratio of usage may differ from a running Hadoop in the last digits.  Hadoop adds
+ * differences to a float, and computes the sum again only when the cluster changes.
+ * yquota computes the sum each time, over the users in the order of their names.
  */
 
-/* Users that share the queue. */
+/* Users among whom the queue's capacity is shared. */
 typedef enum YqSharers
 {
-	YQ_ACTIVE_USERS,			/* users with demand; for scheduling */
-	YQ_ALL_USERS				/* all users; for preemption */
+	YQ_ACTIVE_USERS,			/* users with demand; used by the scheduler */
+	YQ_ALL_USERS				/* all users; used by preemption */
 } YqSharers;
 
-/* Amounts of a limit that are equal for all users, palloc'd; none of them is NULL. */
+/* Amounts from which the limit of each user follows.  They are palloc'd, and none of them is NULL. */
 typedef struct YqUserLimit
 {
 	YqSharers	sharers;
-	int			users;			/* number of users that share the queue */
-	float4		weights;		/* sum of the weights of these users */
-	float4		usage_ratio;	/* sum of all users' ratios of the partition */
-	int64	   *consumed;		/* usage_ratio of the partition */
-	int64	   *current_capacity;	/* guarantee, or the consumption plus one step */
-	int64	   *used;			/* the amount to share: usage of these users plus one step, or current_capacity */
-	int64	   *share;			/* share of a user with weight 1 */
+	int			users;			/* number of users who share the capacity */
+	float4		weights;		/* sum of the weights of the users who share the capacity */
+	float4		usage_ratio;	/* sum over all users of the fraction of the partition that each of them uses */
+	int64	   *consumed;		/* amount used: usage_ratio times the resources of the partition */
+	int64	   *current_capacity;	/* the guarantee, or the consumption plus the minimum allocation */
+	int64	   *used;			/* amount that is shared: usage of the sharing users plus the minimum allocation, or
+								 * current_capacity */
+	int64	   *share;			/* share of a user whose weight is 1 */
 	int64	   *minimum_share;	/* share by minimum-user-limit-percent */
-	int64	   *most;			/* upper bound for every user */
-	int64	   *limit;			/* limit for weight 1 */
+	int64	   *most;			/* upper bound of every user's limit */
+	int64	   *limit;			/* limit of a user whose weight is 1 */
 } YqUserLimit;
 
-/* Make a limit whose amounts are all zero. */
+/* Create a limit whose amounts are all zero. */
 extern YqUserLimit *yq_user_limit_create(const YqHierarchy *hierarchy);
 
 /*
- * Set the amounts of a limit for a leaf, given the usage of the users that share it.
- * The caller has set sharers, users, weights and usage_ratio.  With
- * ignores_exclusivity, for containers on free nodes of a label, only the partition
- * bounds the limit.
+ * Compute the amounts of a limit for a leaf, from the usage of the users who share the
+ * capacity.  The caller has set sharers, users, weights and usage_ratio.
+ * ignores_exclusivity is for containers on free nodes of another label.  With it, the
+ * only upper bound is the partition.
  */
 extern void yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *queue, int label,
 								 bool ignores_exclusivity, const int64 *used_by_sharers,
 								 YqUserLimit *limit);
 
-/* Compute the limit.  The usage of the leaf must have been read. */
+/* Compute the limit of users on a label.  The usage of the leaf must have been read. */
 extern YqUserLimit *yq_user_limit_compute(YqLeafUsage *leaf, int label, YqSharers sharers,
 										  bool ignores_exclusivity);
 
-/* Return the limit for a weight, palloc'd. */
+/* Return the limit of a user with this weight, palloc'd. */
 extern int64 *yq_user_limit_for(const YqLeafUsage *leaf, const YqUserLimit *limit, float4 weight);
 
-/* Is a user with this usage below the limit, so that further containers may be assigned? */
+/* Is this usage of a user within the limit, so that the user may get further containers? */
 extern bool yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 *limit);
 
 typedef struct YqHeadroom
@@ -205,12 +215,12 @@ typedef struct YqHeadroom
 	const int64 *user_used;
 	int64	   *queue_limit;
 	const int64 *queue_used;
-	const int64 *total;			/* resources of the partition */
-	int64	   *free;			/* free resources of the partition; negative when more is used */
-	int64	   *headroom;		/* memory is never negative */
+	const int64 *total;			/* resources of all nodes of the partition */
+	int64	   *free;			/* free resources of the partition; negative if more is used than the partition has */
+	int64	   *headroom;		/* result; the amount of memory is never negative */
 } YqHeadroom;
 
-/* Compute the headroom of a user of a leaf on a label.  Reads the usage of all queues. */
+/* Compute the headroom of a user in a leaf on a label.  The function reads the usage of all queues. */
 extern YqHeadroom *yq_headroom_compute(YqLeafUsage *leaf, int label, const char *username);
 
 #endif							/* YQ_LEAF_USAGE_H */

@@ -21,8 +21,8 @@ PG_FUNCTION_INFO_V1(yq_sql_user_limit);
 PG_FUNCTION_INFO_V1(yq_sql_headroom);
 
 /*
- * May the role ask about the user?  Limits of a user show the usage of others, so a
- * role may ask only about itself.
+ * May the role ask about the user?  A user's limits reveal what other users use.  An
+ * ordinary role may therefore only ask about the user of the same name.
  */
 static bool
 may_ask_about(const char *username)
@@ -73,7 +73,7 @@ find_label(const YqHierarchy *hierarchy, const char *name)
 	return label;
 }
 
-/* A row that is being filled from left to right. */
+/* State of a result row whose columns are filled from left to right. */
 typedef struct RowWriter
 {
 	const YqHierarchy *hierarchy;
@@ -159,7 +159,10 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	return finish_row(fcinfo, &writer);
 }
 
-/* Find the live application.  A role that may not ask about its owner does not see it. */
+/*
+ * Find a live application.  For a role that may not ask about the application's owner,
+ * the application does not exist.
+ */
 static const YqApplication *
 find_live_application(const YqHierarchy *hierarchy, const char *application_id)
 {

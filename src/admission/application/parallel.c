@@ -24,7 +24,10 @@ typedef struct UserLimit
 	int			limit;
 } UserLimit;
 
-/* Each session keeps the limits until a table on which they depend changes. */
+/*
+ * Limits of max-parallel-apps for users.  Each session keeps them until a table from
+ * which they were read changes.
+ */
 static MemoryContext limits_context = NULL;
 static HTAB *user_limits = NULL;
 static int	limit_of_others;
@@ -72,8 +75,9 @@ load_user_limits(void)
 }
 
 /*
- * Load the limits unless they are current.  The leader of a parallel plan may read rows
- * that are older than the invalidations that it has received.
+ * Load the limits unless they are current.  In a parallel plan they are never marked as
+ * current, because the plan's snapshot may be older than an invalidation that was
+ * already processed.
  */
 static void
 refresh_user_limits(void)
@@ -82,7 +86,7 @@ refresh_user_limits(void)
 
 	if (!is_watching)
 	{
-		/* a statement on either table invalidates yquota.queue; on a replica, each table is invalidated */
+		/* a change of either table invalidates yquota.queue; on a replica, it invalidates the table itself */
 		yq_catalog_on_change_of_rows(YQ_QUEUE, &limits_are_current);
 		yq_catalog_on_change_of_rows(YQ_USER_SETTING, &limits_are_current);
 		yq_catalog_on_change_of_rows(YQ_SCHEDULER_SETTING, &limits_are_current);
@@ -92,7 +96,7 @@ refresh_user_limits(void)
 	yq_catalog_accept_changes();
 	if (limits_are_current)
 		return;
-	/* an invalidation that arrives while the limits are read clears the flag */
+	/* an invalidation that arrives during the read clears the flag */
 	limits_are_current = !IsInParallelMode();
 	PG_TRY();
 	{
@@ -152,14 +156,14 @@ typedef struct Running
 {
 	const YqHierarchy *hierarchy;
 	Snapshot	snapshot;
-	int64	   *of_queue;		/* by number of the queue; -1: not counted yet */
+	int64	   *of_queue;		/* indexed by queue number; -1: not counted yet */
 	HTAB	   *of_user;
 } Running;
 
 typedef struct Count
 {
 	Running    *running;
-	const YqQueue *top;			/* topmost queue that is counted */
+	const YqQueue *top;			/* topmost of the queues that are counted */
 	int64		sum;
 } Count;
 
@@ -235,7 +239,7 @@ forget_counts(Running *running, const YqQueue *queue)
 		forget_counts(running, queue->children[i]);
 }
 
-/* Count the running applications of a queue and of all its descendants. */
+/* Count the running applications of a queue and its descendants. */
 static void
 count_queues(Running *running, const YqQueue *top)
 {
@@ -246,7 +250,7 @@ count_queues(Running *running, const YqQueue *top)
 	forget_counts(running, top);
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", running->snapshot,
 					   top->path, NULL, counter_columns, lengthof(counter_columns), count_row_of_queue, &count);
-	/* paths that begin with this path and a dot sort before the path and a slash */
+	/* descendants' paths begin with this path and a dot; the character after a dot is a slash */
 	if (top->child_count > 0)
 		yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", running->snapshot,
 						   psprintf("%s.", top->path), psprintf("%s/", top->path),
@@ -271,7 +275,7 @@ decide_parallel_limit(Running *running, const YqQueue *leaf, const char *usernam
 	if (limited == NIL)
 		return decision;
 	count_queues(running, linitial(limited));
-	/* check from the leaf up */
+	/* check the limits from the leaf upwards */
 	for (int i = list_length(limited) - 1; i >= 0; i--)
 	{
 		decision.queue = list_nth(limited, i);
@@ -298,7 +302,7 @@ yq_parallel_decide(const YqHierarchy *hierarchy, const YqQueue *leaf, const char
 	return decision;
 }
 
-/* Count another running application. */
+/* Add a running application to the counts that have been made. */
 static void
 note_running(Running *running, const YqQueue *leaf, const char *username)
 {
@@ -312,8 +316,8 @@ note_running(Running *running, const YqQueue *leaf, const char *username)
 }
 
 /*
- * Return the applications that may run, in order.  Each returned application counts as
- * running for the next.
+ * Return the held applications that may run now, in order.  Each of them is counted as
+ * running before the next one is checked.
  */
 static List *
 promote(Running *running, List *held, int64 most)
@@ -337,7 +341,7 @@ promote(Running *running, List *held, int64 most)
 	return result;
 }
 
-/* Merge two lists in order, without duplicates. */
+/* Merge two sorted lists into a sorted list without duplicates. */
 static List *
 merge(List *a, List *b)
 {
@@ -378,7 +382,10 @@ has_room(const Running *running, const YqQueue *queue)
 	return running->of_queue[queue->number] < yq_parallel_queue_limit(queue);
 }
 
-/* Count the leaves below a queue for which no limit between queue and leaf is reached. */
+/*
+ * Return the number of leaves below a queue that still have room.  A leaf has room if
+ * no queue from "queue" down to the leaf has reached its limit.
+ */
 static int64
 leaves_with_room(const Running *running, const YqQueue *queue)
 {
@@ -395,8 +402,8 @@ leaves_with_room(const Running *running, const YqQueue *queue)
 }
 
 /*
- * Find the topmost queue that was full before one of its applications ended, so that
- * its count is one below its limit.  Returns NULL when there is none.
+ * Find the topmost queue that was full before one of its applications ended.  Its count
+ * is now one below its limit.  Returns NULL if there is no such queue.
  */
 static const YqQueue *
 find_queue_that_was_full(const Running *running, List *limited)

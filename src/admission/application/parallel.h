@@ -21,45 +21,46 @@
 #include "admission/application/application.h"
 #include "queues/hierarchy.h"
 
-/* Value for a limit that is not set. */
+/* Value of a limit that is not set. */
 #define YQ_UNLIMITED PG_INT32_MAX
 
 typedef struct YqParallelDecision
 {
 	bool		may_run;
-	const YqQueue *queue;		/* the queue whose limit is reached; NULL: the user's limit is reached */
+	const YqQueue *queue;		/* queue whose limit is reached; NULL: it is the user's limit */
 	int64		running;
 	int			limit;
 } YqParallelDecision;
 
-/* Return how many applications may run at the same time; YQ_UNLIMITED when not configured. */
+/* Return the limit on running applications of the queue or the user.  YQ_UNLIMITED means that none is set. */
 extern int	yq_parallel_queue_limit(const YqQueue *queue);
 extern int	yq_parallel_user_limit(const char *username);
 
-/* Return those queues among the queue and its ancestors that have a limit (YqQueue), root first. */
+/* Return the queues on the way from root to this queue that have a limit: YqQueue *, topmost first. */
 extern List *yq_parallel_limited_queues(const YqQueue *queue);
 
 /*
- * May another application of a user run in a leaf?  The user's limit is checked first,
- * then the limits of queues from the leaf upwards.
+ * May another application of the user run in the leaf?  The user's limit is checked
+ * first, then the limits of the queues from the leaf upwards.
  */
 extern YqParallelDecision yq_parallel_decide(const YqHierarchy *hierarchy, const YqQueue *leaf,
 											 const char *username);
 
 /*
- * Return the held applications (YqApplication, in order of submission) that could
- * become runnable when a running application of the user leaves the leaf.  Before
- * yq_parallel_after_end(), the caller has to lock only these.  Without a limit the call
- * costs nothing.
+ * Return the held applications that could become runnable when a running application of
+ * the user leaves the leaf: YqApplication *, in order of submission.  Before
+ * yq_parallel_after_end(), the caller has to lock no others.  If no limit is set, the
+ * function reads nothing.
  */
 extern List *yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue *leaf,
 									const char *username);
 
 /*
- * Return the held applications (YqApplication) that become runnable, in order.  The
- * caller uses the first function after a running application of the user has left the
- * leaf and no longer counts.  It uses the second function after a change of limits.
- * After each application, the caller runs a round of activation in its leaf.
+ * Return the held applications that become runnable: YqApplication *, in order.
+ * yq_parallel_after_end() is for a running application of the user that has left the
+ * leaf and is no longer counted.  yq_parallel_after_refresh() is for a change of
+ * limits.  For each returned application, the caller runs a round of activation in its
+ * leaf.
  */
 extern List *yq_parallel_after_end(const YqHierarchy *hierarchy, const YqQueue *leaf,
 								   const char *username);

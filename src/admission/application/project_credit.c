@@ -15,7 +15,7 @@
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 
-/* Copy a column of the only row as text that is still valid after SPI_finish(). */
+/* Copy a column of the only row as text, in memory that remains valid after SPI_finish(). */
 static char *
 copy_answer(int column)
 {
@@ -33,7 +33,11 @@ answers_yes(void)
 	return !isnull && DatumGetBool(value);
 }
 
-/* Could the project be refused?  Only a project whose policy is not in the last parameter can be refused. */
+/*
+ * Could the project's credit lead to a refusal?  The answer is no if the last parameter
+ * contains the project's policy (on_exhausted) and the policies of its prepaid
+ * ancestors.
+ */
 static YqSavedPlan mode = {
 	.command = "SELECT p.quota_mode::text = 'PREPAID' AND (p.on_exhausted::text <> ALL ($2) OR EXISTS ("
 		"SELECT FROM yquota_internal.prepaid_ancestor AS a WHERE a.member = p.name AND a.on_exhausted::text <> ALL ($2))) "
@@ -41,7 +45,7 @@ static YqSavedPlan mode = {
 	.types = {"text", "_text"}
 };
 
-/* Lock the credit, so that no other transaction holds credit of the project or moves the project. */
+/* Lock the project's credit.  Other transactions cannot hold this credit or move the project in the meantime. */
 static void
 lock_credit(Datum project)
 {
@@ -55,8 +59,8 @@ lock_credit(Datum project)
 }
 
 /*
- * Find a shortage for a cost.  Credit held for the application, queue or reservation
- * itself counts as available.
+ * Find out whether credit is short for a cost.  Credit that is already held for the
+ * application, the queue or the reservation in question counts as available.
  */
 static void
 find_shortage(Datum *values, const char *nulls, YqProjectCredit *answer)

@@ -17,7 +17,7 @@
 #include "store/catalog.h"
 #include "utils/inval.h"
 
-/* Number of hash values for the names of a kind. */
+/* Number of hash values for each kind of lock. */
 #define HASHED_NAMES 1024
 
 static int
@@ -108,7 +108,7 @@ yq_queue_lock_configuration(LOCKMODE mode)
 {
 	PreventCommandIfReadOnly("changes of applications");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
-	/* LockRelationOid() processes no invalidations if the transaction already held the lock */
+	/* LockRelationOid() does not process invalidations if the transaction already held the lock */
 	AcceptInvalidationMessages();
 }
 
@@ -144,7 +144,10 @@ yq_queue_lock_total(void)
 {
 	static int	row = 0;
 
-	/* try the previous row first, so that there are at most as many rows as simultaneous transactions */
+	/*
+	 * try the row of the session's previous transaction first; otherwise the table would
+	 * get more rows than there are concurrent transactions
+	 */
 	for (int i = 0; i < HASHED_NAMES; i++)
 	{
 		LOCKTAG		tag;

@@ -31,67 +31,68 @@
 #include "nodes/pg_list.h"
 #include "storage/lock.h"
 
-/* Kinds in the order in which the locks are taken. */
+/* Kinds of locks, in the order in which they are taken. */
 typedef enum YqQueueLockKind
 {
-	YQ_LOCK_SYSTEM = 1,			/* yquota_internal.live_application_count as a whole */
+	YQ_LOCK_SYSTEM = 1,			/* all rows of yquota_internal.live_application_count together */
 	YQ_LOCK_PARALLEL_QUEUE,
 	YQ_LOCK_PARALLEL_USER,
 	YQ_LOCK_LEAF,
-	YQ_LOCK_TOTAL				/* a row of live_application_count */
+	YQ_LOCK_TOTAL				/* a single row of yquota_internal.live_application_count */
 } YqQueueLockKind;
 
-/* A set of locks, by kind and number. */
+/* A set of locks, sorted by kind and number. */
 typedef struct YqQueueLocks
 {
-	List	   *keys;			/* integers, sorted, without duplicates */
+	List	   *keys;			/* integers made of kind and number, sorted, without duplicates */
 } YqQueueLocks;
 
 extern void yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind,
 									const char *name);
 
-/* Add the locks of "from" to "to". */
+/* Add the locks of the set "from" to the set "to". */
 extern void yq_queue_locks_merge(YqQueueLocks *to, const YqQueueLocks *from);
 
-/* Is every lock of "part" in "whole"? */
+/* Does the set "whole" contain all locks of the set "part"? */
 extern bool yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part);
 
 /*
- * Take the locks in order. yq_queue_locks_release() releases the locks that this call
- * took and that the transaction did not hold before.  A release is allowed only while
- * nothing was changed under the locks.
+ * Take the locks of a set, in order.  yq_queue_locks_release() releases them, except
+ * locks that the transaction held before.  The caller may release locks only if it has
+ * changed nothing under them.
  */
 extern void yq_queue_locks_take(const YqQueueLocks *locks);
 extern void yq_queue_locks_release(const YqQueueLocks *locks);
 
 /*
- * Lock the configuration.  Afterwards this transaction sees the changes of other
- * transactions. In a read-only transaction and on a standby, raises
- * ERRCODE_READ_ONLY_SQL_TRANSACTION.
+ * Lock the configuration.  After the call, this transaction sees the changes of other
+ * transactions.  Raises ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction
+ * and on a standby.
  */
 extern void yq_queue_lock_configuration(LOCKMODE mode);
 
 /*
- * Wait for transactions that have changed rows of queues and have not been checked yet.
- * A transaction that creates or removes queues calls this before it locks the
+ * Wait for transactions that have changed rows of queues but have not checked them yet.
+ * A transaction that creates or removes queues calls this function before it locks the
  * configuration.
  */
 extern void yq_queue_lock_rows(void);
 
-/* Lock the applications and counters of a leaf. */
+/* Lock a leaf, so that no other transaction changes its applications or counters. */
 extern void yq_queue_lock_leaf(const char *path);
 
 /*
- * Lock the total.  The lock is shared while the transaction stays far from the limit.
- * It may be released only while no application was admitted under it.
+ * Lock or unlock the number of live applications in the whole cluster.  As long as the
+ * number is far from the limit, the lock is shared.  A transaction that has admitted an
+ * application under the lock must not release it.
  */
 extern void yq_queue_lock_system(LOCKMODE mode);
 extern void yq_queue_unlock_system(LOCKMODE mode);
 
 /*
- * Lock a row of the total that no other transaction has locked, and return its number.
- * The transaction uses the same number until it ends.  The call never waits.  Other
- * counts that are kept in several rows use the number, too.
+ * Choose a row of live_application_count that no other transaction has locked, lock it,
+ * and return its number.  The transaction uses this row until it ends.  The call never
+ * waits.  Other counts that are spread over several rows use the same number.
  */
 extern int	yq_queue_lock_total(void);
 

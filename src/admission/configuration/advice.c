@@ -37,17 +37,17 @@
 PG_FUNCTION_INFO_V1(yq_sql_configuration_advice);
 PG_FUNCTION_INFO_V1(yq_sql_note_advice);
 
-/* Limit on the warnings of a transaction; configuration_advice() returns all findings. */
+/* Limit on the number of warnings per transaction.  configuration_advice() returns all findings. */
 #define MOST_WARNINGS 20
 
-/* Smallest difference between fractions that matters. */
+/* Differences between fractions that are smaller than this do not count. */
 #define PRECISION 0.00005f
 
 typedef struct Advising
 {
 	const YqHierarchy *hierarchy;
-	const YqQueue *queue;		/* NULL: settings of the whole cluster */
-	YqSettingTest is_wanted;	/* test for numbers of preemption; NULL: all of them are wanted */
+	const YqQueue *queue;		/* NULL: the settings of the whole cluster are checked */
+	YqSettingTest is_wanted;	/* selects the settings of preemption that give advice; NULL: all of them */
 	List	   *findings;
 } Advising;
 
@@ -80,7 +80,10 @@ keep_root_labels(const YqRow *row)
 	*labels = OidOutputFunctionCall(F_ARRAY_OUT, value);
 }
 
-/* Return the configured labels of the root, or NULL.  The hierarchy does not contain them. */
+/*
+ * Return the labels that are configured for root, or NULL.  The hierarchy does not
+ * contain them, because root may use every label.
+ */
 static char *
 root_labels(void)
 {
@@ -105,7 +108,7 @@ advise_root(Advising *advising)
 		advise(advising, "accessible-node-labels", labels, "labels of root are not used: root may always use all of them");
 }
 
-/* Advise about percentages.  Weights and amounts have already been checked. */
+/* Advise about capacities that are percentages.  Weights and amounts are checked elsewhere. */
 static void
 advise_capacities(Advising *advising)
 {
@@ -129,7 +132,7 @@ advise_capacities(Advising *advising)
 	}
 }
 
-/* Advise about labels that the queue itself names although it has no share of them. */
+/* Advise about labels that the queue may use by its own setting, but for which it has no capacity. */
 static void
 advise_labels(Advising *advising)
 {
@@ -151,7 +154,10 @@ advise_labels(Advising *advising)
 	}
 }
 
-/* Multiply floats, and round to the number that the configuration meant: 60 for 1.2 times 50. */
+/*
+ * Return a product of floats as a percentage.  Rounding removes the error of the
+ * floats: 1.2 times 50 % is written as 60.
+ */
 static char *
 percent_text(double fraction)
 {
@@ -208,7 +214,7 @@ advise_applications(Advising *advising)
 			   "queues below inherit it only with a maximum-application-lifetime");
 }
 
-/* Advise about disable_preemption if there are no rounds: then no queue loses containers anyway. */
+/* Advise about disable_preemption while preemption is off, because no queue loses containers then. */
 static void
 advise_preemption(Advising *advising)
 {
@@ -224,9 +230,9 @@ advise_preemption(Advising *advising)
 }
 
 /*
- * Advise about a managed parent with configured children.  Hadoop accepts both kinds of
- * children in a first configuration.  Later it refuses to turn a queue with children
- * into a managed parent.
+ * Advise about a managed parent that has configured children.  Hadoop accepts such a
+ * queue when it starts.  When its configuration is refreshed, Hadoop does not turn a
+ * queue with children into a managed parent.
  */
 static void
 advise_managed_parent(Advising *advising)
@@ -274,14 +280,14 @@ is_open(const YqQueue *queue, YqQueueOperation operation)
 	return acl == NULL ? strcmp(queue->path, "root") == 0 : acl->everybody;
 }
 
-/* Does the queue have a list that excludes any user? */
+/* Does the queue have an access list that does not admit everybody? */
 static bool
 is_restricted(const YqQueue *queue, YqQueueOperation operation)
 {
 	return queue->acls[operation] != NULL && !queue->acls[operation]->everybody;
 }
 
-/* Return the nearest ancestor whose list admits every user, or NULL. */
+/* Return the nearest ancestor whose access list admits everybody, or NULL. */
 static const YqQueue *
 open_queue_above(const YqQueue *queue, YqQueueOperation operation)
 {
@@ -333,7 +339,7 @@ property_of_rules(YqRuleKind kind)
 		kind == YQ_RULE_LEGACY ? "queue-mappings" : "queue-placement-rules.app-name";
 }
 
-/* Advise about rules that are never reached, because an earlier rule decides for every user. */
+/* Advise about rules that are never tried, because an earlier rule matches everybody. */
 static void
 advise_rules(Advising *advising)
 {
@@ -403,8 +409,9 @@ advise_cluster(Advising *advising)
 }
 
 /*
- * Advise about promises of a plan.  Because the finding also depends on another
- * setting, a change of a plan gives no warning.
+ * Advise about a plan whose reservations are not protected by preemption.  This finding
+ * is only in configuration_advice().  A change of a plan gives no warning, because the
+ * finding also depends on another setting.
  */
 static void
 advise_promises(Advising *advising, const YqQueue *queue)
@@ -436,14 +443,14 @@ yq_configuration_advice(const YqHierarchy *hierarchy)
 
 /* -- warnings -------------------------------------------------------------- */
 
-/* The changes of a transaction, in the transaction's memory. */
+/* Changes that this transaction has made, in memory of the transaction. */
 typedef struct Changes
 {
 	TransactionId transaction;
 	HTAB	   *queues;			/* YqBytes: paths */
-	bool		lists_too;		/* lists or priorities of a queue have changed */
-	bool		cluster_too;	/* settings of the whole cluster have changed */
-	List	   *settings;		/* columns (char *) of scheduler_setting that have changed */
+	bool		lists_too;		/* access lists or priorities of some queue have changed */
+	bool		cluster_too;	/* some settings of the whole cluster have changed */
+	List	   *settings;		/* columns of scheduler_setting that have changed: char * elements */
 } Changes;
 
 static Changes changes = {.transaction = InvalidTransactionId};
@@ -460,7 +467,7 @@ changes_of_transaction(void)
 	return &changes;
 }
 
-/* Has an UPDATE left a column unchanged? */
+/* Does the column have the same value before and after an UPDATE? */
 static bool
 is_same_column(TriggerData *trigger, const char *name)
 {
@@ -498,7 +505,10 @@ is_changed_setting(const char *column)
 	return false;
 }
 
-/* Note all columns of an inserted or deleted row, or the columns that an UPDATE changes. */
+/*
+ * Record the changed columns of scheduler_setting: all columns of an inserted or
+ * deleted row, or the columns that an UPDATE changes.
+ */
 static void
 note_settings(TriggerData *trigger)
 {
@@ -518,9 +528,10 @@ note_settings(TriggerData *trigger)
 }
 
 /*
- * Trigger AFTER a change.  As a trigger FOR EACH ROW of a table of queues, its argument
- * is the column with the path; for scheduler_setting it has no argument.  Other tables
- * with settings of the whole cluster use it FOR EACH STATEMENT.
+ * Record a change for the warnings at commit, as a trigger AFTER the change.  On a
+ * table of queues, the trigger is FOR EACH ROW and its argument is the column that
+ * contains the path.  On scheduler_setting, it is FOR EACH ROW without an argument.  On
+ * other tables with settings of the whole cluster, it is FOR EACH STATEMENT.
  */
 Datum
 yq_sql_note_advice(PG_FUNCTION_ARGS)

@@ -15,12 +15,13 @@
 #include "queues/validate.h"
 
 /*
- * Return all findings: about queues in the order of the tree, about settings of the
- * cluster, and about properties that no column represents.
+ * Return all findings.  Findings about queues come first, in the order of the tree.
+ * Findings about settings of the cluster follow, and then properties that yquota does
+ * not represent.
  */
 extern List *yq_configuration_advice(const YqHierarchy *hierarchy);
 
-/* Warn about findings in the changes of this transaction.  The changes must be valid. */
+/* Give warnings for the findings in what this transaction has changed.  The changes must be valid. */
 extern void yq_advise_transaction(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_ADVICE_H */

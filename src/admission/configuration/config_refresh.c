@@ -52,7 +52,7 @@ find_kind(YqBytes name)
 	return YQ_QUEUE_LEAF;
 }
 
-/* Output of the rows that are read. */
+/* State while the rows of queue_status are read. */
 typedef struct StatusReading
 {
 	const YqHierarchy *hierarchy;
@@ -77,7 +77,7 @@ static const char *const status_columns[STATUS_COLUMN_COUNT] = {
 	[STATUS_MAXIMUM_ALLOCATION] = "maximum_allocation",
 };
 
-/* Return the text of a column that is not NULL. */
+/* Return the text in a column.  The column is not NULL. */
 static YqBytes
 column_bytes(const YqRow *row, int column)
 {
@@ -130,8 +130,8 @@ typedef struct Refresh
 {
 	YqHierarchy *hierarchy;
 	const YqQueueStatuses *statuses;
-	bool	   *starts_running; /* per queue: it would run in a cluster that starts now */
-	bool	   *is_stopping;	/* per queue: this change stops it */
+	bool	   *starts_running; /* per queue: it would run if the cluster started with this configuration */
+	bool	   *is_stopping;	/* per queue: it was running and is stopped by this change */
 	List	   *violations;
 } Refresh;
 
@@ -141,7 +141,7 @@ refuse_change(Refresh *refresh, const YqQueue *queue, const char *property, cons
 	refresh->violations = yq_violation_add(refresh->violations, queue->path, property, value, message);
 }
 
-/* Set the state that a queue has when the cluster starts. */
+/* Set the state that a queue would have if the cluster started with this configuration. */
 static void
 set_starting_state(Refresh *refresh, YqQueue *queue)
 {
@@ -169,15 +169,15 @@ change_state(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 		return;
 	}
 	queue->is_running = parent == NULL || parent->is_running;
-	/* a queue that could not have started either has already been reported */
+	/* if the queue could not run after a start of the cluster either, this has already been reported */
 	if (!queue->is_running && (parent == NULL || refresh->starts_running[parent->number]))
 		refuse_change(refresh, queue, "state", "RUNNING",
 					  psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
 }
 
 /*
- * Do the queues of a former plan contain applications or containers?  Hadoop does not
- * check this, and loses such applications.
+ * Do applications or containers remain in the queues below a queue that is no longer a
+ * plan?  Hadoop does not check this, and loses such applications.
  */
 static bool
 has_work_of_plan(const YqHierarchy *hierarchy, const char *path)
@@ -191,7 +191,10 @@ is_leaf_kind(YqQueueKind kind)
 	return kind == YQ_QUEUE_LEAF;
 }
 
-/* Compare the kind of a queue with its current kind.  Returns whether it is now a different queue. */
+/*
+ * Check a change of a queue's kind.  Returns true if the queue is a new queue now, with
+ * another state and other limits.
+ */
 static bool
 change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 {
@@ -243,7 +246,10 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 {
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
-	/* a queue that is created now joins existing queues (semantics/queues 1.5), as queues of plans do */
+	/*
+	 * a queue that is created automatically is added while its parent runs
+	 * (semantics/queues 1.5); this includes the queues of plans
+	 */
 	if (yq_queue_is_of_plan(queue))
 	{
 		queue->is_running = queue->parent->is_running;
@@ -270,10 +276,10 @@ compare_statuses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Check that a queue may be removed: it is stopped, and contains no application or
- * container.  Hadoop also removes a RUNNING queue if a remaining property says STOPPED.
- * A dynamic queue in any state is removed when nothing runs in it, either with its
- * parent or because it is unused.
+ * Check that queues without a row may be removed.  A configured queue must be stopped,
+ * and without applications or containers.  As in Hadoop, a RUNNING queue may be removed
+ * if a property that is left says STOPPED.  An auto-created queue may be removed in any
+ * state if nothing runs in it.
  */
 static void
 check_deletions(Refresh *refresh)

@@ -20,7 +20,7 @@
 
 typedef struct YqQueueStatus
 {
-	const char *path;			/* set only for queues that no longer exist */
+	const char *path;			/* path of a queue that no longer exists; not set for existing queues */
 	bool		is_running;
 	YqQueueKind kind;
 	bool		is_auto_created;
@@ -29,31 +29,32 @@ typedef struct YqQueueStatus
 
 typedef struct YqQueueStatuses
 {
-	YqQueueStatus **of_queue;	/* by number of the queue; NULL: a new queue */
-	List	   *gone;			/* statuses of queues that no longer exist */
+	YqQueueStatus **of_queue;	/* indexed by queue number; NULL: the queue is new */
+	List	   *gone;			/* YqQueueStatus * of queues that no longer exist */
 } YqQueueStatuses;
 
-/* Read the table, palloc'd. */
+/* Read yquota_internal.queue_status.  The result is palloc'd. */
 extern YqQueueStatuses *yq_queue_status_read(const YqHierarchy *hierarchy);
 
 /*
- * Set is_running of every queue.  The number of containers of each queue must be set.
- * Returns the violations of the rules for a change, in the order of queues.
+ * Set is_running of every queue.  The caller has set the number of containers of each
+ * queue.  Returns the violations of rules about changes of the configuration, in the
+ * order of the queues.
  */
 extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses);
 
 /*
- * Return RUNNING or, for a queue that does not run, DRAINING if it has containers or
- * live applications, else STOPPED.
+ * Return the name of a queue's state: RUNNING if the queue runs, DRAINING if it does
+ * not run but still has containers or live applications ("work"), otherwise STOPPED.
  */
 extern const char *yq_queue_state_name(bool is_running, int64 work);
 
-/* Convert kinds to the names in the table, and back. */
+/* Return the name of a kind in yquota_internal.queue_status. */
 extern const char *yq_queue_kind_name(YqQueueKind kind);
 
 /*
- * Return the current configuration: the hierarchy of this session, with effective
- * figures and states of queues.
+ * Return the hierarchy of this session with the current configuration.  The figures of
+ * the queues and their states are computed.
  */
 extern YqHierarchy *yq_hierarchy_in_force(void);
 

@@ -24,9 +24,9 @@
 
 /* -- setting query ------------------------------------------------------------- */
 
-/* Run statements that return findings about settings. */
+/* Run an SQL statement that returns findings about settings. */
 
-/* Columns of the statement, in order, from 1. */
+/* Columns that the statement returns, counted from 1. */
 typedef enum FindingColumn
 {
 	FINDING_QUEUE = 1,
@@ -43,10 +43,10 @@ finding_text(uint64 row, FindingColumn column)
 }
 
 /*
- * Add the findings of the statement as violations or advice (validate.h).  Its text
- * columns are queue, property, value and message.  If there is a test, a further column
- * names the column of scheduler_setting for which the test decides whether the finding
- * is wanted.
+ * Run a statement, and add its findings to a list of violations or of advice
+ * (validate.h).  Its columns are queue, property, value and message, all of type text.
+ * If is_wanted is not NULL, a fifth column names a column of scheduler_setting, and
+ * is_wanted() decides by this name about the finding.
  */
 static List *
 setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTest is_wanted)
@@ -73,7 +73,7 @@ setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettin
 
 /* -- monitor policy ------------------------------------------------------------ */
 
-/* Find the policies that the scheduler's monitor runs. */
+/* Does the scheduler's monitor run the preemption policy? */
 
 #define YQ_MONITOR_POLICIES "yarn.resourcemanager.scheduler.monitor.policies"
 
@@ -141,8 +141,8 @@ yq_sql_preemption_off_because(PG_FUNCTION_ARGS)
 /* -- preemption setting -------------------------------------------------------- */
 
 /*
- * Check settings of preemption that Hadoop refuses, or that it uses although they make
- * no sense in a round.
+ * Check the settings of preemption.  Hadoop rejects some values, and uses others that
+ * make no sense in a round of preemption.
  */
 
 #define PREEMPTION_PREFIX "yarn.resourcemanager.monitor.capacity.preemption."
@@ -150,15 +150,15 @@ yq_sql_preemption_off_because(PG_FUNCTION_ARGS)
 
 #define NO_FRACTION "the value is a fraction, of which 1 is all; a round computes with it as it is"
 
-/* Required range of a number. */
+/* Data type and sensible range of a number. */
 typedef enum NumberKind
 {
-	NUMBER_REAL_FRACTION,		/* real, from 0 to 1 */
-	NUMBER_FRACTION,			/* double precision, from 0 to 1 */
-	NUMBER_SHARE,				/* double precision, 0 or more */
+	NUMBER_REAL_FRACTION,		/* float4, from 0 to 1 */
+	NUMBER_FRACTION,			/* float8, from 0 to 1 */
+	NUMBER_SHARE,				/* float8, 0 or more */
 	NUMBER_INTERVAL,			/* bigint, above 0 */
-	NUMBER_WAIT,				/* bigint, 0 or more */
-	NUMBER_OTHER_WAIT			/* bigint, above 0: other waits depend on max_wait_before_kill */
+	NUMBER_WAIT,				/* int8, 0 or more */
+	NUMBER_OTHER_WAIT			/* int8, above 0; otherwise max_wait_before_kill applies instead */
 } NumberKind;
 
 typedef struct NumberSetting
@@ -198,7 +198,10 @@ read_order(const YqRow *row)
 	*policy = yq_row_text(row, 0);
 }
 
-/* Refuse a name as Java's valueOf() does.  Unlike Java, list the valid names. */
+/*
+ * Reject an unknown name, as the valueOf() of a Java enum does.  The message also lists
+ * the valid names, which Java does not.
+ */
 List *
 yq_preemption_validate(List *violations)
 {
@@ -221,7 +224,7 @@ yq_preemption_validate(List *violations)
 
 /* -- numbers ------------------------------------------------------------------------ */
 
-/* Return the advice about a number, or NULL when the number is sensible. */
+/* Return advice about a number, or NULL if the number is sensible. */
 static const char *
 advice_about(NumberKind kind, float8 number)
 {
@@ -259,7 +262,7 @@ number_of(NumberKind kind, Datum value, const char **text)
 	return (float8) DatumGetInt64(value);
 }
 
-/* Findings, and the test that tells about which columns advice is wanted. */
+/* State while numbers are checked: the findings, and the test that selects columns. */
 typedef struct NumberAdvice
 {
 	List	   *findings;
@@ -301,8 +304,8 @@ yq_preemption_advise(List *findings, YqSettingTest is_wanted)
 /* -- opportunistic setting ----------------------------------------------------- */
 
 /*
- * Check settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
- * follows although they are unwise.
+ * Check the settings of OPPORTUNISTIC containers.  Some contradict each other; others
+ * are unwise, although Hadoop uses them.
  */
 
 #define ALLOCATION "yarn.resourcemanager.opportunistic-container-allocation."
@@ -321,7 +324,7 @@ check_bounds(List *violations, const char *property, int64 minimum, const char *
 							psprintf("it is above %s, which is " INT64_FORMAT, maximum_property, maximum));
 }
 
-/* Check bounds that are both set.  A bound that is set replaces the scheduler's own bound. */
+/* Check that a minimum size does not exceed the maximum size, if a maximum is set. */
 static List *
 check_sizes(List *violations, const char *property, const char *maximum_property, const YqOpportunisticBounds *bounds)
 {
@@ -345,7 +348,7 @@ yq_opportunistic_validate(List *violations)
 
 /* -- advice -------------------------------------------------------------------------- */
 
-/* Advise about switches that have no effect without other switches. */
+/* Advise about switches that have no effect because another switch is off. */
 static List *
 advise_switches(List *findings, const YqAllocationSettings *settings)
 {
@@ -389,11 +392,11 @@ yq_opportunistic_advise(List *findings)
 
 /* -- reservation setting ------------------------------------------------------- */
 
-/* Read the settings of plans (reservation 11). */
+/* Read and check the settings of plans (reservation 11). */
 
 /* -- reading --------------------------------------------------------------------- */
 
-/* Columns of reservation_settings(), in order, from 1. */
+/* Columns that reservation_settings() returns, counted from 1. */
 typedef enum SettingColumn
 {
 	SETTING_IS_ENABLED = 1,
@@ -427,7 +430,10 @@ value_of(int column)
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
 }
 
-/* Convert a share.  In Hadoop's manual 1 means the whole plan, but in Hadoop it means one per cent (S12). */
+/*
+ * Convert a configured share to a fraction.  By Hadoop's manual, 1 is the whole plan,
+ * but Hadoop takes it as one per cent (S12).  A setting chooses between the two.
+ */
 static float4
 share_of(int column)
 {

@@ -16,64 +16,64 @@
 
 /* -- monitor policy ------------------------------------------------------------ */
 
-/* Find the policies that the scheduler's monitor runs (preemption 1). */
+/* Does the scheduler's monitor run the preemption policy (preemption 1)? */
 
 #define YQ_MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
 
 /*
- * Return which of these two properties turns rounds of preemption off, or NULL if there
- * are rounds.  If no policies are set, there is only the preemption policy.  It is
- * recognized by the last part of its name.  The settings are read as committed and as
- * changed by this transaction.
+ * Return the property that turns preemption off, or NULL if preemption is on.  The
+ * property is YQ_MONITOR_ENABLE or YQ_MONITOR_POLICIES.  If no policies are set, the
+ * preemption policy runs.  The policy is recognized by the last part of its class name.
+ * The result takes the changes of this transaction into account.
  */
 extern const char *yq_preemption_off_because(void);
 
 /* -- preemption setting -------------------------------------------------------- */
 
 /*
- * Check settings of preemption that Hadoop refuses, or that it uses although they make
- * no sense in a round (ProportionalCapacityPreemptionPolicy).
+ * Check the settings of preemption (ProportionalCapacityPreemptionPolicy).  Hadoop
+ * rejects some values, and uses others that make no sense in a round of preemption.
  *
  * The columns cannot contain NaN or infinity.
  */
 
 /*
- * Is the text a policy of intra-queue-preemption.preemption-order-policy, in any case?
+ * Is the text a value of intra-queue-preemption.preemption-order-policy, ignoring case?
  * Sets *is_priority_first to true for priority_first, and to false for userlimit_first.
  */
 extern bool yq_preemption_find_order(const char *policy, bool *is_priority_first);
 
-/* Add violations of the current settings.  Hadoop reads the settings only if there are rounds. */
+/* Add violations in the current settings.  Hadoop reads these settings only if preemption is on. */
 extern List *yq_preemption_validate(List *violations);
 
-/* Is advice about a column of scheduler_setting wanted? */
+/* Test that selects columns of scheduler_setting: is advice about this column wanted? */
 typedef bool (*YqSettingTest) (const char *column);
 
-/* Add advice about numbers that rounds use unchecked.  Without a test, all numbers are checked. */
+/* Add advice about numbers that Hadoop uses without a check.  If is_wanted is NULL, all numbers are checked. */
 extern List *yq_preemption_advise(List *findings, YqSettingTest is_wanted);
 
 /* -- opportunistic setting ----------------------------------------------------- */
 
 /*
- * Check settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
- * follows although they are unwise (opportunistic 6, 9, 13).
+ * Check the settings of OPPORTUNISTIC containers (opportunistic 6, 9, 13).  Some
+ * contradict each other; others are unwise, although Hadoop uses them.
  *
- * Checks of the table itself limit the value of a single column.
+ * The range of a single column is checked by the table's constraints.
  */
 
-/* Add a violation if a minimum exceeds its maximum.  Hadoop would use the maximum. */
+/* Add a violation for each minimum that exceeds its maximum.  Hadoop would use the maximum. */
 extern List *yq_opportunistic_validate(List *violations);
 
-/* Add advice about settings that have no effect, or an effect other than expected. */
+/* Add advice about settings that have no effect, or not the effect that users expect. */
 extern List *yq_opportunistic_advise(List *findings);
 
 /* -- reservation setting ------------------------------------------------------- */
 
 /*
- * Settings of plans; a plan is a queue with the property reservable (reservation 11).
+ * Settings of plans (reservation 11).  A plan is a queue with the property reservable.
  *
- * Defaults are those of Hadoop 3.4.1.  Agents and policies are recognized by the class
- * name without the package.  Times are in milliseconds.
+ * Defaults are those of Hadoop 3.4.1.  Agents and policies are recognized by their
+ * class names without the package.  Times are in milliseconds.
  */
 
 typedef struct YqReservationSettings
@@ -95,35 +95,39 @@ typedef struct YqReservationSettings
 	float4		instantaneous_share;	/* fraction */
 	float4		average_share;	/* fraction */
 	bool		aligns;			/* true: AlignedPlannerWithGreedy; false: GreedyReservationAgent */
-	int64		enforcement_window; /* time for which the replanner looks ahead */
-	bool		moves_on_expiry;	/* applications of an ended reservation move to the default queue */
+	int64		enforcement_window; /* period after the present for which the replanner repairs a plan */
+	bool		moves_on_expiry;	/* after its end, a reservation's applications move to the plan's default queue */
 	bool		limits_users;	/* true: CapacityOverTimePolicy; false: NoOverCommitPolicy */
 } YqReservationSettings;
 
-/* Return the settings as committed and as changed by this transaction; "queue" is the path of a plan. */
+/*
+ * Return the settings of the plan with the path "queue".  The result takes the changes
+ * of this transaction into account.
+ */
 extern YqReservationSettings yq_reservation_settings(const char *queue);
 
 /*
- * Add violations: unknown classes of plans and of the scheduler, and times that are too
- * long.  The recurrence of an accepted reservation must divide the largest period.
+ * Add violations.  The classes of plans and of the scheduler must be known, and times
+ * must not be too long.  The recurrence of each accepted reservation must divide the
+ * largest period.
  */
 extern List *yq_reservation_validate(List *violations);
 
-/* Add advice about values of a plan whose meaning differs from their appearance. */
+/* Add advice about values of a plan that mean something else than they seem to. */
 extern List *yq_reservation_advise_plan(List *findings, const char *queue);
 
-/* Add advice about settings of all plans.  Without a test, all settings are checked. */
+/* Add advice about settings of all plans.  If is_wanted is NULL, all settings are checked. */
 extern List *yq_reservation_advise(List *findings, YqSettingTest is_wanted);
 
 /* -- scheduler setting --------------------------------------------------------- */
 
-/* Add advice about settings of the whole scheduler.  Without a test, all settings are checked. */
+/* Add advice about settings of the whole scheduler.  If is_wanted is NULL, all settings are checked. */
 extern List *yq_scheduler_advise(List *findings, YqSettingTest is_wanted);
 
-/* Add advice about a managed parent whose management-policy is not available here. */
+/* Add advice about a managed parent whose management-policy is a class that yquota does not have. */
 extern List *yq_scheduler_advise_managed_parent(List *findings, const char *queue);
 
-/* Add all properties that no column represents, with the known names that were probably meant. */
+/* Add all properties that yquota does not represent, each with the known name that was probably meant. */
 extern List *yq_scheduler_advise_unmapped(List *findings);
 
 #endif							/* YQ_SCHEDULER_SETTING_H */

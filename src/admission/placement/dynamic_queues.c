@@ -24,12 +24,12 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-/* Longest path of the domain queue_path; longer paths would not fit into an index. */
+/* Length limit of a path, as in the domain queue_path.  A longer path would not fit into an index entry. */
 #define PATH_LENGTH_MAX 2000
 
 /* -- paths ----------------------------------------------------------------- */
 
-/* A path as Hadoop splits it in two, without blanks around the last dot. */
+/* A path, and its two parts: the parent's path and the name.  Blanks around the last dot are removed. */
 typedef struct PathParts
 {
 	const char *full;
@@ -48,7 +48,10 @@ split_path(const char *path)
 	return parts;
 }
 
-/* Is it a valid name of a queue here?  Hadoop has no rule, and creates paths that it cannot read again. */
+/*
+ * Is the text a valid name of a queue in yquota?  Hadoop has no such rule, and creates
+ * queues whose paths it cannot read again.
+ */
 static bool
 is_name(const char *begin, const char *end)
 {
@@ -82,20 +85,21 @@ problem_of_names(const char *path)
 
 /* -- finding ---------------------------------------------------------------- */
 
-/* Do several queues have this short name? */
+/* Is this a short name that several queues share? */
 static bool
 is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 {
 	return yq_hierarchy_find(hierarchy, name) == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name);
 }
 
-/* Nearest ancestors of a missing path, as in Hadoop: the nearest queue, and the nearest static queue. */
+/* Ancestors of a path without a queue: the nearest existing queue, and the nearest static queue. */
 typedef struct Ancestors
 {
 	YqQueue    *existing;
 	YqQueue    *first_static;
-	int			distance;		/* number of levels between the leaf and the static queue; 1 for its parent */
-	List	   *missing;		/* paths as given, from the top down */
+	int			distance;		/* levels from the new leaf up to the static queue; 1 if the static queue is its
+								 * parent */
+	List	   *missing;		/* paths without a queue, as given, topmost first */
 } Ancestors;
 
 static Ancestors
@@ -158,7 +162,7 @@ decide_managed(YqHierarchy *hierarchy, const YqQueue *parent, const PathParts *p
 
 /* -- the second generation -------------------------------------------------- */
 
-/* Do all children of a queue use weights, on all labels?  Without children the result is true. */
+/* Do all children of a queue have weights, on all labels?  The result is true if there are no children. */
 static bool
 uses_weights(const YqQueue *parent)
 {
@@ -180,7 +184,7 @@ uses_weights(const YqQueue *parent)
 	return weights && !others;
 }
 
-/* Return why an existing parent accepts no further child; NULL if it accepts a child. */
+/* Return the reason why an existing parent accepts no further child, or NULL if it does. */
 static char *
 refuse_child(const YqHierarchy *hierarchy, const YqQueue *parent, const char *path)
 {
@@ -286,7 +290,7 @@ yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path)
 
 /* -- writing ----------------------------------------------------------------- */
 
-/* True while dynamic queues are created or removed, which does not change the configuration. */
+/* True while a statement creates or removes dynamic queues.  The configuration does not change then. */
 static bool is_changing = false;
 
 bool
@@ -311,8 +315,9 @@ yq_change_queues(YqSavedPlan *statement, Datum *values)
 }
 
 /*
- * Write the rows of created queues.  A row marks a parent of the second generation as a
- * parent, as a static queue's row does, because the parent may lose its children.
+ * Write the rows of created queues.  Each created parent has
+ * auto_queue_creation_v2_enabled set in its row.  Without this, it would become a leaf
+ * when its last child is removed.
  */
 static void
 write_rows(const YqQueueCreation *creation)
@@ -337,7 +342,7 @@ write_rows(const YqQueueCreation *creation)
 	{
 		List	   *used = list_copy(creation->paths);
 
-		/* a new child counts as a use of its parent */
+		/* the creation of a child counts as a use of its parent */
 		if (creation->dynamic_parent != NULL)
 			used = lappend(used, unconstify(char *, creation->dynamic_parent));
 		yq_created_queues_used(used);
@@ -348,7 +353,7 @@ write_rows(const YqQueueCreation *creation)
 	(void) yq_saved_plan_execute(&insert_labels, values, NULL);
 }
 
-/* Return the first problem of the created queues; palloc'd, or NULL. */
+/* Return the first problem of the created queues, palloc'd, or NULL. */
 static char *
 find_problem(const YqQueueCreation *creation)
 {
@@ -439,15 +444,15 @@ yq_created_queues_used(const List *paths)
 
 /* -- removals -------------------------------------------------------------- */
 
-/* Paths of queues, by the decision about them. */
+/* Decisions of a run about the removal of queues: lists of their paths. */
 typedef struct Removals
 {
-	List	   *marked;			/* queues marked by this run */
-	List	   *unmarked;		/* queues that were marked and are not marked any more */
+	List	   *marked;			/* queues that this run marks for removal */
+	List	   *unmarked;		/* queues whose mark this run removes */
 	List	   *removed;
 } Removals;
 
-/* May the queue be empty, according to the hierarchy? */
+/* Could the queue be empty, as far as the hierarchy shows?  Its applications are checked later. */
 static bool
 is_candidate(const YqQueue *queue)
 {
@@ -470,11 +475,11 @@ find_removal_candidates(const YqHierarchy *hierarchy)
 static bool
 has_expired(const YqHierarchy *hierarchy, TimestampTz last_used_at)
 {
-	/* whole seconds, as Hadoop counts them */
+	/* compare whole seconds, as Hadoop does */
 	return (yq_clock_now() - last_used_at) / USECS_PER_SEC > hierarchy->settings.expiration_seconds;
 }
 
-/* Columns of removal_candidates(), in order, from 1. */
+/* Columns that removal_candidates() returns, counted from 1. */
 typedef enum CandidateColumn
 {
 	CANDIDATE_QUEUE = 1,
@@ -502,7 +507,7 @@ decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor
 		removals->unmarked = lappend(removals->unmarked, path);
 }
 
-/* Decide about all candidates of this run, and about those of the last run. */
+/* Decide about the queues that could be empty now, and about the queues that the last run has marked. */
 static Removals
 decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 {
@@ -525,7 +530,10 @@ decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 	return removals;
 }
 
-/* Write the marks.  A queue that was created manually counts as used when it is found for the first time. */
+/*
+ * Write the marks.  A queue that was created by hand has no row yet; it counts as used
+ * at the time of its first mark.
+ */
 static void
 write_marks(const Removals *removals)
 {

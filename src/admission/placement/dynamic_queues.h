@@ -37,55 +37,57 @@
 
 typedef struct YqQueueCreation
 {
-	const char *leaf;			/* full path of the requested queue; NULL: refused */
-	List	   *paths;			/* queues to create, full paths from the top down; NIL: the leaf exists */
-	bool		is_managed;		/* the leaf belongs to a managed parent */
-	List	   *active_labels;	/* names of labels on which a leaf of a managed parent is active */
-	const char *dynamic_parent;	/* parent of the second generation below which the queue is created; NULL: none */
-	const char *problem;		/* Hadoop's reason for the refusal; NULL: not refused */
+	const char *leaf;			/* full path of the requested leaf; NULL: it cannot be created */
+	List	   *paths;			/* full paths of the queues to create, topmost first; NIL: the leaf exists */
+	bool		is_managed;		/* is the leaf a child of a managed parent? */
+	List	   *active_labels;	/* names of the labels on which the leaf of a managed parent is active */
+	const char *dynamic_parent;	/* existing dynamic queue (second generation) below which queues are created; NULL:
+								 * none */
+	const char *problem;		/* Hadoop's message why the leaf cannot be created; NULL: no problem */
 } YqQueueCreation;
 
 /*
- * Decide whether the queue with a path can be created as a leaf, and which parents have
- * to be created before.  The first part may be a short name that only one queue has.
- * If a queue with the path exists, leaf or not, the result contains its full path, and
- * no queue to create.  The function computes the figures of the hierarchy again.  The
- * result is palloc'd.
+ * Decide whether the path can be created as a leaf, and which parents have to be
+ * created first.  The path may begin with a short name that only one queue has.  If the
+ * queue already exists, the result contains its full path and no queues to create.  It
+ * need not be a leaf then.  The function computes the figures of the hierarchy again.
+ * The result is palloc'd.
  */
 extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path);
 
 /*
- * Create the queues of a decision, under the lock above.  Afterwards the hierarchy of
- * the decision is no longer valid; yq_hierarchy_get() returns a new hierarchy with the
- * queues. Returns NULL, or Hadoop's message if the templates make an invalid queue.  In
- * that case a subtransaction has rolled back the queues.
+ * Create the queues that yq_queue_creation_decide() returned.  The caller still holds
+ * the lock described above.  After the call, the old hierarchy is no longer valid;
+ * yq_hierarchy_get() returns a hierarchy with the new queues.  Returns NULL, or
+ * Hadoop's message if a template makes a queue invalid.  In that case, the creation is
+ * rolled back in a subtransaction.
  */
 extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 
 /*
- * Run a statement that creates or removes dynamic queues in yquota.queue.  The check at
- * commit does not treat it as a change of the configuration, which would decide again
- * about the leaves of managed parents.
+ * Run a statement that creates or removes dynamic queues in yquota.queue.  At commit,
+ * such a change is not checked as a change of the configuration.  A change of the
+ * configuration would decide again about the leaves of all managed parents.
  */
 extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);
 
 /*
- * Record that a leaf has accepted an application.  The call costs a look-up, and a
- * write if the last write is older than a tenth of the expiration time.  A queue may
- * therefore be removed early by that time.  Queues that are never removed cost nothing.
- * The caller holds RowExclusiveLock on yquota_internal.queue_status and the lock of the
- * leaf.
+ * Record that a leaf has accepted an application.  The row is written only if the last
+ * write is older than a tenth of the expiration time.  A queue may therefore be removed
+ * too early, by at most this tenth.  For queues that are never removed, the function
+ * does nothing.  The caller holds RowExclusiveLock on yquota_internal.queue_status and
+ * the lock of the leaf.
  */
 extern void yq_auto_created_queue_used(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* Record that the queues with these paths are in use now. */
+/* Record that the queues with these paths were used now. */
 extern void yq_created_queues_used(const List *paths);
 
 /*
- * Check all queues once.  Returns the paths of the removed queues.  The caller has
- * taken ShareRowExclusiveLock on yquota_internal.queue_status before it got the
- * hierarchy.
+ * Run the removal of unused queues once, for all queues.  Returns the paths of the
+ * removed queues.  The caller took ShareRowExclusiveLock on
+ * yquota_internal.queue_status before it got the hierarchy.
  */
 extern List *yq_unused_queues_remove(YqHierarchy *hierarchy);
 

@@ -11,10 +11,10 @@
 #include "admission/placement/placement.h"
 #include "miscadmin.h"
 
-/* Numbers of rules, in ascending order. */
+/* Numbers of mapping rules, in ascending order. */
 typedef struct RuleList
 {
-	YqBytes		key;			/* 'u', 'g' or 'a', followed by the name */
+	YqBytes		key;			/* kind of the name ('u' user, 'g' group, 'a' application), followed by the name */
 	int			count;
 	int			room;
 	int		   *numbers;
@@ -22,7 +22,7 @@ typedef struct RuleList
 
 static uint64 compiled_generation = 0;
 static HTAB *rules_by_name;
-static RuleList other_rules;	/* rules for every user, and rules that compare variables */
+static RuleList other_rules;	/* rules that match everybody, and rules that compare variables */
 
 /* -- compiling ------------------------------------------------------------ */
 
@@ -77,7 +77,7 @@ add_rule(const YqMappingRule *rule, int number, StringInfo buffer)
 	append_number(list, number);
 }
 
-/* Compile the rules in the memory of the hierarchy; they are freed with it. */
+/* Compile the mapping rules.  The result is allocated in the memory of the hierarchy and freed with it. */
 static void
 compile(const YqHierarchy *hierarchy)
 {
@@ -104,10 +104,10 @@ typedef struct Variables
 	const char *specified;
 	const char *application;
 	const char *default_queue;
-	const char *primary_group;	/* NULL: unknown; the variable is not replaced */
+	const char *primary_group;	/* NULL: the group is not known, and the variable is not replaced */
 	const char **secondary_groups;	/* dots replaced */
 	int			secondary_count;
-	bool		has_empty_secondary;	/* the user is known to have none */
+	bool		has_empty_secondary;	/* the user is known to have no secondary groups */
 } Variables;
 
 static const char *
@@ -159,7 +159,7 @@ make_variables(const YqApplicant *applicant)
 	return variables;
 }
 
-/* Return the first secondary group that names a queue below the prefix. */
+/* Return the first secondary group with which a queue "prefix.group" exists, or "". */
 static const char *
 secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const char *prefix)
 {
@@ -174,7 +174,7 @@ secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const 
 	return "";
 }
 
-/* Return the value of a part of a path: its value if it is a variable, otherwise the part itself. */
+/* Return the value of a path's part.  A variable is replaced by its value; any other part is its own value. */
 static const char *
 replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)
 {
@@ -232,7 +232,10 @@ replace_all(const char *text, const char *name, const char *value)
 	return result.data;
 }
 
-/* Replace variables everywhere in a text, longer names of variables first. */
+/*
+ * Replace variables everywhere in a text.  A variable whose name begins with another
+ * variable's name is replaced first.
+ */
 static const char *
 replace_in_text(const Variables *variables, const char *text)
 {
@@ -287,8 +290,9 @@ rule_matches(const YqMappingRule *rule, const Variables *variables)
 }
 
 /*
- * Find the queue with a path that a rule has made.  Returns NULL and sets the full
- * path, or returns the problem.
+ * Find the queue that the path from a rule names.  Sets *full_path and returns NULL, or
+ * returns the problem.  If the queue does not exist but may be created, sets
+ * *must_create.
  */
 static char *
 resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, const char **full_path, bool *must_create)
@@ -333,7 +337,7 @@ resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, co
 	return yq_queue_is_leaf(queue) ? NULL : psprintf("queue \"%s\" is not a leaf", *full_path);
 }
 
-/* Apply the fallback of a rule that matches, and whose queue cannot be used. */
+/* Apply the fallback of a rule that matches but whose queue cannot be used. */
 static RuleResult
 fall_back(const YqMappingRule *rule, char *problem, YqPlacement *placement)
 {
@@ -352,7 +356,7 @@ fall_back(const YqMappingRule *rule, char *problem, YqPlacement *placement)
 	return RESULT_SKIP;
 }
 
-/* Evaluate a rule that matches.  Its reason and target are set in "placement". */
+/* Evaluate a rule that matches the application.  Sets *target, and the reason in "placement". */
 static RuleResult
 evaluate_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule, Variables *variables, YqPlacement *placement,
 			  const char **target)
@@ -382,7 +386,7 @@ evaluate_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule, Variables
 	return RESULT_PLACE;
 }
 
-/* Decide by the result of a rule.  Returns false when the rule does not decide. */
+/* Make the result of a rule the decision.  Returns false if the result leaves the decision to later rules. */
 static bool
 settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variables, YqPlacement *placement)
 {
@@ -420,7 +424,7 @@ settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variabl
 
 /* -- evaluating rules ------------------------------------------------- */
 
-/* Lists of rules that may match, to be merged in order. */
+/* Lists of rules that may match an application, and a position in each list.  The lists are merged in order. */
 typedef struct Candidates
 {
 	int			count;
@@ -456,7 +460,7 @@ find_placement_candidates(const YqApplicant *applicant)
 	return candidates;
 }
 
-/* Return the next rule in order, or -1.  If a list is given twice, its rules are returned once. */
+/* Return the number of the next rule in order, or -1.  A rule that is in several lists is returned once. */
 static int
 next_candidate(Candidates *candidates)
 {
@@ -488,7 +492,7 @@ note_skipped(YqPlacement *placement, int number)
 	placement->skipped = lappend(placement->skipped, skipped);
 }
 
-/* Evaluate rules in order.  Returns whether a rule has decided. */
+/* Evaluate the rules that may match, in order.  Returns true if one of them has decided. */
 static bool
 ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacement *placement)
 {
@@ -517,7 +521,7 @@ ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacemen
 	return false;
 }
 
-/* Return why rules are not evaluated; NULL if they are. */
+/* Return the reason why no rule is evaluated, or NULL if rules are evaluated. */
 static char *
 why_not_asked(const YqHierarchy *hierarchy, const YqApplicant *applicant)
 {
@@ -528,7 +532,7 @@ why_not_asked(const YqHierarchy *hierarchy, const YqApplicant *applicant)
 	return NULL;
 }
 
-/* Take the named queue if it can accept an application, because no rule has decided. */
+/* Choose the queue that the submission names, if it can accept an application.  No rule has decided. */
 static void
 take_named_queue(const YqHierarchy *hierarchy, const char *name, const char *why, YqPlacement *placement)
 {

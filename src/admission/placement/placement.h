@@ -20,19 +20,19 @@
 #include "queues/hierarchy.h"
 #include "queues/mapping_rule.h"
 
-/* The queue name that clients send when the user names none. */
+/* Queue name in submissions whose user names no queue. */
 #define YQ_UNNAMED_QUEUE "default"
 
 typedef enum YqPlacementOutcome
 {
-	YQ_PLACED,					/* placed by a rule */
-	YQ_PLACED_BY_DEFAULT,		/* placed by a rule's fallback */
+	YQ_PLACED,					/* a rule chose the queue */
+	YQ_PLACED_BY_DEFAULT,		/* the fallback of a rule chose the default queue */
 	YQ_PLACED_AS_NAMED,			/* no rule decided */
-	YQ_PLACEMENT_REJECTED,		/* rejected by a rule */
-	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the named queue cannot accept the application */
+	YQ_PLACEMENT_REJECTED,		/* a rule rejected the application */
+	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the submission names a queue that cannot accept it */
 } YqPlacementOutcome;
 
-/* A rule that matched and did not decide, by its number in the mapping rules of the hierarchy. */
+/* A rule that matched but did not decide.  The number is its index in the hierarchy's mapping rules. */
 typedef struct YqSkippedRule
 {
 	int			number;
@@ -42,47 +42,49 @@ typedef struct YqSkippedRule
 typedef struct YqPlacement
 {
 	YqPlacementOutcome outcome;
-	const char *queue;			/* full path; NULL: none */
+	const char *queue;			/* full path of the chosen queue; NULL: none */
 	bool		must_create;
-	int			rule;			/* number of the rule that decided; -1: none */
+	int			rule;			/* index of the rule that decided; -1: no rule */
 	char	   *reason;
 	List	   *skipped;		/* YqSkippedRule, in order */
-	int			rules_asked;	/* number of rules that were evaluated before the decision */
+	int			rules_asked;	/* number of rules before the decision, including rules that do not match */
 } YqPlacement;
 
 typedef struct YqApplicant
 {
 	const YqSubject *subject;
-	const char *queue;			/* queue that the submission names */
+	const char *queue;			/* queue that the submission names, or YQ_UNNAMED_QUEUE */
 	const char *application_name;
 } YqApplicant;
 
 /*
- * Choose the queue in the hierarchy of yq_hierarchy_get().  The result is palloc'd, or
- * is valid as long as the hierarchy.
+ * Choose the queue of an application.  The hierarchy is the result of
+ * yq_hierarchy_get().  The strings in the result are palloc'd or belong to the
+ * hierarchy.
  */
 extern YqPlacement yq_place_application(const YqHierarchy *hierarchy, const YqApplicant *applicant);
 
-/* Evaluation of one rule, for explaining a decision. */
+/* How a rule was evaluated, to explain a decision. */
 typedef struct YqRuleTrace
 {
 	bool		matches;
-	const char *target;			/* target after replacing variables; NULL: none */
+	const char *target;			/* target path after the replacement of variables; NULL: none */
 	bool		decides;
 	char	   *reason;
 } YqRuleTrace;
 
 /*
- * Evaluate all rules one after another, without finding them by name.  The function
- * calls "report" for each rule up to the rule that decides, which is included.
+ * Evaluate the rules one after another, without the look-up by name.  The function
+ * calls "report" for each rule, up to and including the rule that decides.
  */
 extern void yq_placement_trace(const YqHierarchy *hierarchy, const YqApplicant *applicant,
 							   void (*report) (void *state, const YqMappingRule *rule, const YqRuleTrace *trace),
 							   void *state);
 
 /*
- * Add the problems of rules and priority lists to a list of YqViolation, if this
- * transaction has changed rows on which they depend.
+ * Check mapping rules and priority lists, and add problems to a list of YqViolation.
+ * The check is skipped unless this transaction has changed rows from which rules or
+ * lists are read.
  */
 extern List *yq_placement_validate(List *violations);
 
@@ -95,17 +97,23 @@ typedef enum YqPathVerdict
 	YQ_PATH_IMPOSSIBLE
 } YqPathVerdict;
 
-/* Split at dots as Java does: there are no empty parts at the end, but "" is one empty part. */
+/*
+ * Split a path at its dots, as Java's String.split() does: empty parts at the end are
+ * dropped, but "" has one empty part.
+ */
 extern List *yq_path_split(const char *path);
 extern char *yq_path_join(List *parts);
 
-/* Return the path without blanks around its last dot. */
+/* Return a copy of the path without blanks before and after its last dot. */
 extern char *yq_path_tidy(const char *path);
 
-/* Replace a short name at the beginning by its full path.  Returns the problem, or NULL. */
+/*
+ * If the path begins with a short name, replace the name by the queue's full path.
+ * Returns the problem, or NULL.
+ */
 extern char *yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized);
 
-/* Does a queue with the path exist, or could it be created?  If neither, sets *problem. */
+/* Does the queue exist, or could it be created?  If neither is true, sets *problem. */
 extern YqPathVerdict yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem);
 
 #endif							/* YQ_PLACEMENT_H */

@@ -27,7 +27,7 @@ static const char *const known_variables[] = {
 	"%user", "%primary_group", "%secondary_group", "%application", "%specified", "%default",
 };
 
-/* Transaction that has changed rows on which rules depend. */
+/* The transaction in which a row was last changed from which rules or priority lists are read. */
 static TransactionId changed_by = InvalidTransactionId;
 
 /* -- targets -------------------------------------------------------------- */
@@ -65,14 +65,14 @@ check_static_path(const YqHierarchy *hierarchy, const char *path)
 	return psprintf("queue \"%s\" is not a leaf", normalized);
 }
 
-/* Can queues with any name be created below a queue? */
+/* Can children of any name be created below the queue? */
 static bool
 creates_any(const YqQueue *queue)
 {
 	return queue != NULL && (queue->kind == YQ_QUEUE_MANAGED_PARENT || (!yq_queue_is_leaf(queue) && queue->creates_v2));
 }
 
-/* Check the path up to the first variable; the rest is unknown. */
+/* Check the parts of a path before the first variable.  The parts from the variable onwards are unknown. */
 static char *
 check_path_with_variables(const YqHierarchy *hierarchy, List *parts, const char *path)
 {
@@ -237,7 +237,7 @@ yq_placement_validate(List *violations)
 	return list_concat(violations, lists);
 }
 
-/* Trigger for each row on which rules or priority lists depend. */
+/* Row-level trigger on tables from which rules or priority lists are read. */
 Datum
 yq_sql_note_rule_change(PG_FUNCTION_ARGS)
 {
@@ -340,7 +340,7 @@ yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **pro
 		return YQ_PATH_IMPOSSIBLE;
 	}
 
-	/* the parent may be created, too, below a parent of the second generation */
+	/* if the grandparent creates queues (second generation), the parent can be created, too */
 	grandparent_path = yq_path_above(parent_path);
 	grandparent = grandparent_path == NULL ? NULL : yq_hierarchy_find(hierarchy, grandparent_path);
 	if (grandparent != NULL && !yq_queue_is_leaf(grandparent) && grandparent->creates_v2)

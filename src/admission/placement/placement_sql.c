@@ -21,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_application_place);
 
-/* YARN's name for an application without a name. */
+/* Name that YARN gives to an application without a name. */
 #define UNNAMED_APPLICATION "N/A"
 
 static const char *const outcome_names[] = {
@@ -56,7 +56,7 @@ rule_label(const YqMappingRule *rule)
 	return psprintf("%s %d", yq_rule_kind_name(rule->kind), rule->position);
 }
 
-/* Add the rules between two numbers.  They were not evaluated. */
+/* Add a line for the rules between two numbers.  None of them matches the application. */
 static ArrayBuildState *
 add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int until)
 {
@@ -72,7 +72,7 @@ add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int
 	return accumArrayResult(texts, CStringGetTextDatum(line), false, TEXTOID, CurrentMemoryContext);
 }
 
-/* Return for each rule before the deciding rule why it did not decide. */
+/* Return an array with a line for each rule before the decision: why did the rule not decide? */
 static Datum
 earlier_rules(const YqMappingRule *rules, const YqPlacement *placement)
 {
@@ -101,7 +101,7 @@ kind_datum(YqRuleKind kind)
 	return ObjectIdGetDatum(yq_enum_oid("mapping_rule_kind", yq_rule_kind_name(kind)));
 }
 
-/* Add a row of place_application() for a rule.  The deciding rule is the last one. */
+/* Add a row for a rule to the result of place_application().  The last such row is for the rule that decides. */
 static void
 put_rule(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 {
@@ -121,7 +121,7 @@ put_rule(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Add the row of place_application() with the decision. */
+/* Add the row with the decision to the result of place_application(). */
 static void
 put_placement(ReturnSetInfo *result, const YqMappingRule *rules, const YqPlacement *placement)
 {

@@ -29,7 +29,7 @@
 
 /* -- deciding -------------------------------------------------------------- */
 
-/* Room below a managed parent on a label of its template. */
+/* Capacity of a managed parent on a label of its template, and the part that active leaves have. */
 typedef struct Room
 {
 	const char *label_name;
@@ -91,7 +91,7 @@ add_change(List **changes, const YqQueue *leaf, const Room *room, bool becomes_a
 	*changes = lappend(*changes, change);
 }
 
-/* A leaf that waits for a guarantee, and the application that requests it. */
+/* A leaf that is to become active, and its application that was submitted first. */
 typedef struct Candidate
 {
 	const YqQueue *leaf;
@@ -108,9 +108,9 @@ compare_candidates(const void *a, const void *b)
 }
 
 /*
- * Find the leaves that get a guarantee next.  Leaves are sorted by their first
- * applications. The result is the same as going through all applications in order and
- * taking each leaf once.
+ * Find the leaves that could become active, sorted by their first applications.  The
+ * result is the same as if all applications were visited in order and each leaf were
+ * taken at its first application.
  */
 static int
 find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool anew, Candidate *candidates)
@@ -131,15 +131,16 @@ find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool a
 }
 
 /*
- * Add the changes if all leaves are decided again: first the leaves that become active,
- * in order, then the leaves that are no longer active.
+ * Compare a new decision about all leaves with the present state, and add the changes.
+ * First come the leaves that become active, in order, then the leaves that are no
+ * longer active.
  */
 static void
 add_differences(List **changes, const Room *room, const Candidate *candidates, int count)
 {
 	int			label = room->template->label;
 	int			first = room->parent->number;
-	/* leaves follow their parent in the array of queues */
+	/* in the hierarchy's array, the numbers of leaves directly follow their parent's number */
 	bool	   *gets = palloc0(sizeof(bool) * (room->parent->child_count + 1));
 
 	for (int i = 0; i < count; i++)
@@ -223,7 +224,7 @@ yq_queue_management_validate(YqHierarchy *hierarchy, List *violations)
 
 /* -- applications ---------------------------------------------------------- */
 
-/* Does the policy manage the queue? */
+/* Does the policy of managed parents apply to the queue? */
 static bool
 is_managed(const YqQueue *parent, bool anew)
 {
@@ -231,7 +232,7 @@ is_managed(const YqQueue *parent, bool anew)
 		(anew || !parent->fails_beyond_guarantee);
 }
 
-/* Is there a label on which a leaf could become active? */
+/* Is there a label on which the leaf is not active and could become active? */
 static bool
 may_become_active(const YqQueue *leaf, bool anew)
 {
@@ -244,8 +245,8 @@ may_become_active(const YqQueue *leaf, bool anew)
 }
 
 /*
- * Return the paths of leaves as an array of text: those that could become active on a
- * label, or all other leaves.
+ * Return the paths of leaves of managed parents, as a text array.  "which" selects the
+ * leaves that could become active on some label, or all other leaves.
  */
 static Datum
 leaf_paths(const YqHierarchy *hierarchy, bool anew, bool which, int *count)
@@ -272,7 +273,11 @@ column_text(uint64 row, int column)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
-/* Note an application, or that a leaf has one.  A held application requests nothing. */
+/*
+ * Record that a leaf has an application, and the application's id if it may run.  An
+ * application that is held by max-parallel-apps has no id here, because it requests
+ * nothing.
+ */
 static void
 note_demand(const YqHierarchy *hierarchy, YqLeafDemand *demands, uint64 row)
 {
@@ -302,8 +307,8 @@ read_demands_of(const YqHierarchy *hierarchy, YqSavedPlan *statement, bool anew,
 }
 
 /*
- * Read the demands.  For a leaf that is active on all labels, it only matters whether
- * it has an application.
+ * Read the demands of leaves.  If a leaf is active on all labels, it is only checked
+ * whether the leaf has an application.
  */
 static void
 read_demands(const YqHierarchy *hierarchy, bool anew, YqLeafDemand *demands)
@@ -349,7 +354,10 @@ write_changes(List *changes)
 	}
 }
 
-/* Return the changes of the policy for all leaves, in the memory context of the caller. */
+/*
+ * Return the changes that the policy makes, for the leaves of all parents.  The result
+ * is allocated in the caller's memory context.
+ */
 static List *
 decide_all_parents(YqHierarchy *hierarchy, bool anew)
 {

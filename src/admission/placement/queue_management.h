@@ -27,49 +27,51 @@
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 
-/* The demand of a leaf of a managed parent. */
+/* The demand for capacity in a leaf of a managed parent. */
 typedef struct YqLeafDemand
 {
-	bool		has_applications;	/* the leaf has live applications in any state */
-	const char *first_application;	/* smallest id of an application that may run or runs; NULL: none */
+	bool		has_applications;	/* does the leaf have live applications, in any state? */
+	const char *first_application;	/* smallest id among the applications that run or may run; NULL: there are none */
 } YqLeafDemand;
 
-/* A change: the leaf becomes active on the label, or is no longer active. */
+/* A change of a leaf on a label: the leaf becomes active, or is no longer active. */
 typedef struct YqLeafChange
 {
 	const char *queue;			/* path */
-	const char *label;			/* name of the label; "" is the default partition */
+	const char *label;			/* name of the node label; "" is the default partition */
 	bool		is_active;
 } YqLeafChange;
 
-/* Return the numbers of the labels on which a leaf that is created now is active: an integer list. */
+/* Return the labels on which a leaf would be active if it were created now: an integer list of label numbers. */
 extern List *yq_labels_of_new_leaf(const YqHierarchy *hierarchy, const YqQueue *parent);
 
 /*
- * Return the changes of the policy for the leaves of a parent: YqLeafChange by label,
- * with leaves in the order of decision.  Demands are indexed by the number of the
- * queue.  With "anew", the policy decides as if no leaf was active, as after a change
+ * Return the changes that the policy makes for the leaves of a parent: YqLeafChange *,
+ * by label, in the order of the decisions.  "demands" is indexed by queue number.  With
+ * "anew", the policy decides as if no leaf were active; this is the case after a change
  * of the configuration.
  */
 extern List *yq_queue_management_decide(const YqHierarchy *hierarchy, const YqQueue *parent,
 										const YqLeafDemand *demands, bool anew);
 
 /*
- * Add managed parents that their leaves exceed to a list of YqViolation, as Hadoop
- * checks before any change.  As in Hadoop, the check compares fractions of the parent
- * with the parent's fraction of its own parent.
+ * Find managed parents whose leaves together have more capacity than the parent, and
+ * add violations.  Hadoop makes this check before any change.  As in Hadoop, the sum of
+ * the leaves' fractions of the parent is compared with the parent's fraction of its own
+ * parent.
  */
 extern List *yq_queue_management_validate(YqHierarchy *hierarchy, List *violations);
 
-/* Would a periodic run change anything now? */
+/* Would a periodic run of the policy change anything now? */
 extern bool yq_queue_management_is_due(YqHierarchy *hierarchy);
 
 /*
- * Run the policy for all managed parents, and write its changes.  With "anew" it
- * decides about all leaves; the periodic run skips parents that create nothing beyond
- * their guarantee.  The caller holds ShareRowExclusiveLock on
- * yquota_internal.queue_status.  Returns YqLeafChange.  The hierarchy stays valid, but
- * yq_hierarchy_get() returns a new hierarchy after a change.
+ * Run the policy for all managed parents, and write the changes.  With "anew", the
+ * policy decides about all leaves.  Without it, this is a periodic run, which skips
+ * parents with fail-on-exceeding-parent-capacity.  The caller holds
+ * ShareRowExclusiveLock on yquota_internal.queue_status.  Returns the changes as
+ * YqLeafChange *.  The hierarchy remains valid.  After a change, yq_hierarchy_get()
+ * returns a new hierarchy.
  */
 extern List *yq_queue_management_run(YqHierarchy *hierarchy, bool anew);
 

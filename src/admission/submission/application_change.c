@@ -35,7 +35,7 @@ typedef struct Locked
 {
 	YqHierarchy *hierarchy;
 	YqApplication *application;
-	const YqQueue *queue;		/* NULL when the queue is gone */
+	const YqQueue *queue;		/* NULL: the application's queue no longer exists */
 } Locked;
 
 static void
@@ -57,8 +57,9 @@ is_running(const YqApplication *application)
 }
 
 /*
- * Find the locks for a change of an application: its leaf.  When it leaves the leaf,
- * add the target and all held applications that could continue.
+ * Find the locks that a change of an application needs.  A change within the leaf needs
+ * only the lock of the leaf.  If the application leaves the leaf, the target is added,
+ * and so are the queues and users of held applications that could then run.
  */
 static YqQueueLocks
 find_locks(const Locked *locked, bool leaves, const YqQueue *target)
@@ -121,7 +122,10 @@ check_caller(const Locked *locked, const YqSubject *caller)
 						yq_application_operation_name(YQ_MODIFY_APP), application->application_id)));
 }
 
-/* Return the target; a plan stands for its default queue (CapacityScheduler.handleMoveToPlanQueue()). */
+/*
+ * Return the target queue, or NULL.  If the target is a plan, return its default queue
+ * (CapacityScheduler.handleMoveToPlanQueue()).
+ */
 static const YqQueue *
 find_target(const Locked *locked, const char *name)
 {
@@ -131,8 +135,8 @@ find_target(const Locked *locked, const char *name)
 }
 
 /*
- * Lock an application before it is changed; an ended application is not locked.
- * target_name is the queue to which the application moves, else NULL.
+ * Take the locks for a change of an application, and load it.  If it has ended, no lock
+ * is taken. target_name is the queue to which the application moves, or NULL.
  */
 static Locked
 lock_application(const char *application_id, const YqSubject *caller, bool leaves,
@@ -163,7 +167,7 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	return locked;
 }
 
-/* Find the locks for moving applications to a target, or ending them. */
+/* Find the locks needed to move all these applications to a target, or to end them. */
 static YqQueueLocks
 find_all_locks(const List *application_ids, const char *target_name, const List *leaves)
 {
@@ -205,8 +209,8 @@ yq_applications_lock(const List *application_ids, const char *target_name, const
 /* -- applications that continue -------------------------------------------- */
 
 /*
- * Leaves affected by a change, with the active users that they had before it.
- * Applications that come and go are noted in them.
+ * Leaves that a change affects.  Each leaf keeps the number of active users from before
+ * the change.  Applications that enter or leave are counted with yq_leaf_note().
  */
 typedef struct Leaves
 {
@@ -233,8 +237,8 @@ find_loaded_leaf(Leaves *leaves, const YqQueue *queue)
 }
 
 /*
- * Run a round of activation in a leaf for a held application that may run now; returns
- * the applications that became active.
+ * Run a round of activation in a leaf.  The newcomer is a held application that may run
+ * now, or NULL.  Returns the applications that became active.
  */
 static List *
 activate_in(YqLeafUsage *leaf, YqApplication *newcomer)
@@ -262,7 +266,7 @@ activate_leaf(YqHierarchy *hierarchy, const YqQueue *queue)
 	return queue == NULL ? NIL : activate_in(yq_leaf_read(hierarchy, queue), NULL);
 }
 
-/* Let held applications run, one after the other. */
+/* Make held applications runnable, one after the other, and run a round of activation for each. */
 static List *
 let_run(Leaves *leaves, List *applications)
 {
@@ -281,7 +285,10 @@ let_run(Leaves *leaves, List *applications)
 	return changed;
 }
 
-/* Note that an application with its former state has left its leaf. */
+/*
+ * Subtract an application in its former state from the counts of its leaf.  Then
+ * activate waiting applications, and make held applications runnable.
+ */
 static void
 go_on(Leaves *leaves, const Locked *locked)
 {
@@ -329,7 +336,7 @@ yq_application_end(const char *application_id, YqApplicationState state, const c
 
 /* -- moving ------------------------------------------------------------------- */
 
-/* Set the groups in the given memory context. */
+/* Set the groups of a user.  They are allocated in the given memory context. */
 static void
 set_groups(YqSubject *subject, Datum array, MemoryContext context)
 {
@@ -346,7 +353,7 @@ set_groups(YqSubject *subject, Datum array, MemoryContext context)
 	}
 }
 
-/* Return the owner of the application, with the owner's groups. */
+/* Return the user who owns the application, with the user's groups. */
 static YqSubject
 owner_of(const YqApplication *application)
 {
@@ -375,7 +382,7 @@ owner_of(const YqApplication *application)
 	return subject;
 }
 
-/* May the application's master use its label in the target? */
+/* May the application's master use its node label in the target queue? */
 static bool
 has_label(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 {
@@ -383,7 +390,7 @@ has_label(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 		yq_am_label_check(locked->hierarchy, target, locked->application->label_name, verdict);
 }
 
-/* Do the state and the limits of the target admit another application? */
+/* Can the target queue take another application, in its state and within its limits? */
 static bool
 has_place(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 {
@@ -391,7 +398,10 @@ has_place(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 							locked->application->username, verdict);
 }
 
-/* Check whether the application may move to the target.  The caller or else the owner needs access to the target. */
+/*
+ * Check whether the application may move to the target.  The caller needs the right to
+ * submit there.  If no caller is given, the application's owner needs it.
+ */
 static void
 check_move_target(const Locked *locked, const YqQueue *target, const char *target_name, const YqSubject *caller)
 {
@@ -434,8 +444,8 @@ check_move_target(const Locked *locked, const YqQueue *target, const char *targe
 
 /*
  * Move an application into another leaf.  A running application waits there until a
- * round activates it anew.  A held application may run there at once.  Hadoop keeps it
- * held until the next refresh, even when the new queue has no limit.
+ * round activates it again.  A held application may become runnable at once.  Hadoop
+ * instead holds it until the next refresh, even if the new queue has no limit.
  */
 static YqApplicationState
 write_queue(const Locked *locked, const YqQueue *target)
@@ -458,9 +468,10 @@ write_queue(const Locked *locked, const YqQueue *target)
 }
 
 /*
- * Move the containers of the application with it, as in Hadoop.  Each container gets an
- * UPDATE at the clock and is charged for the new queue from then on.  The leaves are
- * locked already, so no allocation cycle starts a container meanwhile.
+ * Move the containers of an application to its new queue, as Hadoop does.  Each
+ * container gets a CONTAINER_UPDATE event at the present time, and is charged for the
+ * new queue from then on.  The leaves are locked, so no allocation cycle can start a
+ * container in the meantime.
  */
 static void
 move_containers(const char *application_id, const YqQueue *target)
@@ -477,7 +488,7 @@ move_containers(const char *application_id, const YqQueue *target)
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id), CStringGetTextDatum(target->path)};
 
-	/* tables of charging lack the containers and queues of deferred events */
+	/* containers and queues of deferred events are not in the tables of charging yet */
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
 	(void) yq_saved_plan_execute(&update, values, NULL);
@@ -608,7 +619,7 @@ yq_application_change_lifetime(const char *application_id, int64 lifetime, const
 												   locked.queue->maximum_lifetime));
 	values[0] = CStringGetTextDatum(application_id);
 	values[1] = TimestampTzGetDatum(expiry);
-	/* lifetime since submission, at least 1, because the clock may have been set back */
+	/* lifetime from the submission, in seconds; at least 1, even if the clock was set back */
 	values[2] = Int64GetDatum(TIMESTAMP_NOT_FINITE(expiry) ? lifetime :
 							  Max((expiry - locked.application->submitted_at) / USECS_PER_SEC, 1));
 	(void) yq_saved_plan_execute(&update, values, NULL);
@@ -616,7 +627,7 @@ yq_application_change_lifetime(const char *application_id, int64 lifetime, const
 	return expiry;
 }
 
-/* May requests of an application make its user active? */
+/* May outstanding requests of the application make its user an active user? */
 static bool
 may_make_active(const Locked *locked)
 {
@@ -668,7 +679,7 @@ yq_applications_activate(const char *leaf_name)
 	return activate_leaf(hierarchy, queue);
 }
 
-/* Return the paths of leaves with waiting applications. */
+/* Return the paths of the leaves that have waiting applications. */
 static List *
 find_waiting(void)
 {
@@ -679,7 +690,10 @@ find_waiting(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/* Visit leaves in Hadoop's order: first waiting application masters, then applications held by max-parallel-apps. */
+/*
+ * Decide in Hadoop's order: first about waiting applications, then about applications
+ * that max-parallel-apps holds.
+ */
 List *
 yq_applications_refresh(void)
 {

@@ -19,60 +19,63 @@
 #include "queues/acl.h"
 
 /*
- * End an application.  Waiting applications of its leaf that fit now become active,
- * applications held by max-parallel-apps become runnable (semantics/placement 3.6,
- * 4.1).  Returns the application's new state.
+ * End an application.  Waiting applications of its leaf that fit now become active, and
+ * applications that max-parallel-apps holds become runnable (semantics/placement 3.6,
+ * 4.1).  Returns the new state of the ended application.
  */
 extern YqApplicationState yq_application_end(const char *application_id, YqApplicationState state,
 											 const char *diagnostics, const YqSubject *caller);
 
 /*
  * Move an application to another leaf, as CapacityScheduler.moveApplication() does.
- * Limits of the target count, max-parallel-apps does not.  The application has to find
- * resources for its master anew.  Returns the application's state after the move.
+ * The limits of the target queue apply, except max-parallel-apps.  The application's
+ * master must be activated again.  Returns the application's state after the move.
  */
 extern YqApplicationState yq_application_move(const char *application_id, const char *queue_name,
 											  const YqSubject *caller);
 
 /*
- * Move an application as the scheduler itself does when a queue goes.  Limits of the
- * target count; no right is checked.  Returns false when the limits refuse the
- * application; then *reason is set, and the application stays.
+ * Move an application without a user's request, because its queue is removed.  The
+ * limits of the target queue apply, but no right is checked.  If a limit is reached,
+ * the application stays where it is, and the function sets *reason and returns false.
  */
 extern bool yq_application_try_move(const char *application_id, const char *queue_name, const char **reason);
 
 /*
- * Take all locks, in their order, that moving several applications (char *) to a queue,
- * or ending them, takes one by one.  The locks of leaves by their paths (char *) are
- * included.  Returns the locks, which may be released as long as nothing is changed
- * under them (queue_lock.h).
+ * Take all locks that are needed to move applications to a queue, or to end them, one
+ * after the other.  The ids of the applications are char *.  The leaves with the paths
+ * in "leaves" (char *) are locked, too.  All locks are taken at once, in their order.
+ * The caller may release the returned locks as long as it has changed nothing under
+ * them (queue_lock.h).
  */
 extern YqQueueLocks yq_applications_lock(const List *application_ids, const char *queue_name, const List *leaves);
 
-/* Change the priority; returns the new priority, at most the cluster's maximum. */
+/* Change the priority of an application.  Returns the new priority, which is at most the cluster's maximum. */
 extern int32 yq_application_change_priority(const char *application_id, int32 priority,
 											const YqSubject *caller);
 
 /*
- * Let the application live for so many seconds from now, at most the queue's maximum
- * from its submission.  Returns when it expires. *has_expiry is false for an
- * application that has ended and never had an expiry.
+ * Let the application expire after the given number of seconds from now.  The queue's
+ * maximum lifetime, counted from the submission, still applies.  Returns the time of
+ * expiry.  *has_expiry is false if the application has ended without ever having an
+ * expiry.
  */
 extern TimestampTz yq_application_change_lifetime(const char *application_id, int64 lifetime,
 												  const YqSubject *caller, bool *has_expiry);
 
 /*
- * Record whether the application waits for containers; returns whether that has
- * changed.  An application that is not active changes nothing when its user has no
- * active application in the leaf.  The user does not become active by such a request.
+ * Record whether the application has outstanding requests, and return whether this has
+ * changed.  If neither the application nor another application of its user in the leaf
+ * is active, nothing is recorded.  Such requests do not make the user active.
  */
 extern bool yq_application_change_demand(const char *application_id, bool has_outstanding_requests);
 
 /*
- * Decide again about waiting applications in one leaf or everywhere, as after a change
- * of the configuration or the cluster.  Everywhere includes applications that
- * max-parallel-apps holds.  Returns YqApplication: the applications whose state has
- * changed, with the new state.
+ * Decide again about waiting applications, for example after a change of the
+ * configuration or the cluster.  yq_applications_activate() decides in one leaf.
+ * yq_applications_refresh() decides in all leaves, and also about applications that
+ * max-parallel-apps holds.  Both return the applications whose state has changed
+ * (YqApplication *), with the new state.
  */
 extern List *yq_applications_activate(const char *leaf_name);
 extern List *yq_applications_refresh(void);

@@ -34,7 +34,7 @@ yq_request_normalize(const YqHierarchy *hierarchy, int64 *amounts, const int64 *
 
 	for (int i = 0; i < types; i++)
 		amounts[i] = Min(round_up_to_step(Max(amounts[i], minimum[i]), minimum[i]), maximum[i]);
-	/* the default calculator considers only memory; a container has one core */
+	/* the default calculator looks only at memory; every container has one core */
 	for (int i = types; i < hierarchy->calculator.types; i++)
 		amounts[i] = i == YQ_VCORES && amounts[YQ_MEMORY] > 0 ? 1 : 0;
 }
@@ -47,7 +47,7 @@ yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue)
 
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
-		/* charging bounds the amounts, because running containers are charged */
+		/* amounts must not exceed the limit of charging, because running containers are charged */
 		result[i] = Min(hierarchy->settings.maximum_allocation[i], YQ_ALLOCATION_MAX_AMOUNT);
 		if (has_nodes)
 			result[i] = Min(result[i], hierarchy->largest_node[i]);
@@ -170,7 +170,7 @@ yq_request_label(const YqHierarchy *hierarchy, const YqQueue *queue, const char 
 
 /* -- the request for an application master --------------------------------- */
 
-/* Is the request that for an application master? */
+/* Refuse the requested resource of the application master. */
 static bool
 refuse_amounts(YqVerdict *verdict)
 {
@@ -178,7 +178,10 @@ refuse_amounts(YqVerdict *verdict)
 	return false;
 }
 
-/* Return the label; an empty one counts as none (RMAppManager.validateAndCreateResourceRequest()). */
+/*
+ * Return the requested label of the application master.  An empty label counts as
+ * missing (RMAppManager.validateAndCreateResourceRequest()).
+ */
 static const char *
 requested_label(const YqSubmission *submission)
 {

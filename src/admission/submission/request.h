@@ -16,30 +16,34 @@
 #include "base/resource.h"
 
 /*
- * Return the largest container, palloc'd.  The limits are the cluster's maximum, the
- * largest node if there are nodes, and the maximum of the queue if it is a leaf.
+ * Return the largest container that may be requested, palloc'd.  It is limited by the
+ * cluster's maximum and by the largest node, if there are nodes.  If the queue is a
+ * leaf, it is also limited by the queue's maximum.
  */
 extern int64 *yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
- * Read a requested resource into amounts, which are zero on entry.  Returns false and
- * fills the verdict when the resource names an unknown type.
+ * Read a requested resource into amounts.  All amounts are zero before the call.  If
+ * the resource names an unknown type, fills the verdict and returns false.
  */
 extern bool yq_request_read(const YqHierarchy *hierarchy, const YqQueue *queue,
 							const YqResource *resource, int64 *amounts, YqVerdict *verdict);
 
-/* Check that no amount is negative or exceeds the maximum; false with the verdict filled. */
+/* Check the amounts.  If an amount is negative or exceeds the maximum, fills the verdict and returns false. */
 extern bool yq_request_check(const YqHierarchy *hierarchy, const YqQueue *queue, const int64 *amounts,
 							 const int64 *maximum, YqVerdict *verdict);
 
-/* Round up to whole steps of the minimum allocation, which is also the least amount, and limit to the maximum. */
+/*
+ * Round amounts up to a multiple of the minimum allocation, at least the minimum
+ * allocation and at most the maximum.
+ */
 extern void yq_request_normalize(const YqHierarchy *hierarchy, int64 *amounts, const int64 *maximum);
 
 /*
- * Determine the label of containers, without blanks around it: the requested label, or
- * (NULL) the default of the queue.  NULL stays NULL for a queue (NULL) that is yet to
- * be created.  Returns false and fills the verdict when the queue may not use the
- * label.
+ * Determine the node label of containers: the requested label or, if it is NULL, the
+ * queue's default label.  Blanks around the label are removed.  If the queue does not
+ * exist yet, "queue" is NULL, and a label of NULL stays NULL.  If the queue may not use
+ * the label, fills the verdict and returns false.
  */
 extern bool yq_request_label(const YqHierarchy *hierarchy, const YqQueue *queue, const char *requested,
 							 const char **label, YqVerdict *verdict);

@@ -40,8 +40,8 @@ typedef struct Decision
 	bool		is_to_be_let_in;
 	YqHierarchy *hierarchy;
 	YqPlacement placement;
-	const char *queue_name;		/* path after placement, or the submitted name */
-	const YqQueue *queue;		/* NULL before the queue exists */
+	const char *queue_name;		/* path that the placement chose, or the queue that the submission names */
+	const YqQueue *queue;		/* NULL: the queue does not exist yet */
 	YqLeafUsage *leaf;
 	YqAdmission *admission;
 } Decision;
@@ -81,8 +81,9 @@ ask_for_place(Decision *decision)
 }
 
 /*
- * Lock the configuration and choose the queue.  While a queue must be created, no other
- * transaction may submit; the placement decides whether that is necessary.
+ * Lock the configuration and choose the queue.  If the placement requires a new queue,
+ * a stronger lock is taken and the placement is repeated.  No other transaction can
+ * submit until this one ends.
  */
 static bool
 place(Decision *decision)
@@ -130,7 +131,10 @@ decide_am_request(Decision *decision)
 								&decision->admission->application, &decision->admission->verdict);
 }
 
-/* Decide the priority; the workflow is mapped later, when the queue exists. */
+/*
+ * Decide the priority without the workflow.  map_workflow() applies the workflow's
+ * priority when the queue exists.
+ */
 static bool
 decide_priority(Decision *decision)
 {
@@ -163,9 +167,9 @@ check_access(Decision *decision)
 /* -- checks of the scheduler ----------------------------------------------- */
 
 /*
- * Find the queue of a plan that the application goes to (semantics/reservations 9;
- * CapacityScheduler.resolveReservationQueueName()).  A queue of another plan may also
- * have the name of a reservation.
+ * If the chosen queue is a plan, find the queue below it that receives the application
+ * (semantics/reservations 9; CapacityScheduler.resolveReservationQueueName()).  The
+ * name of the reservation may find a queue of another plan, which is refused.
  */
 static bool
 resolve_reservation(Decision *decision)
@@ -206,7 +210,7 @@ check_system(Decision *decision)
 									  decision->submission->application_id));
 }
 
-/* Create the queue that a rule or the full path of the submission demands. */
+/* Create the queue that the placement requires: the target of a rule, or the full path in the submission. */
 static bool
 create_queue(Decision *decision)
 {
@@ -243,7 +247,7 @@ have_queue(Decision *decision)
 	if (decision->queue == NULL && decision->placement.must_create && !create_queue(decision))
 		return false;
 	if (decision->queue == NULL && decision->placement.must_create)
-		return true;			/* a dry run: the queue would exist */
+		return true;			/* a dry run creates nothing and goes on as if the queue existed */
 	if (decision->queue == NULL && yq_hierarchy_name_is_ambiguous(decision->hierarchy, decision->queue_name))
 		return refuse_submission(decision, "placement", NULL,
 								 psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
@@ -264,7 +268,10 @@ have_queue(Decision *decision)
 	return true;
 }
 
-/* Determine the label, which a queue that has just been created may set, and check it. */
+/*
+ * Set and check the node label of the application master.  The default label comes from
+ * the queue, which may have been created only now.
+ */
 static bool
 decide_for_new_queue(Decision *decision)
 {
@@ -338,7 +345,7 @@ yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char
 	int64		all = leaf->non_runnable + leaf->accepted + leaf->active;
 	int64		own = user == NULL ? 0 : user->accepted + user->active;
 
-	/* applications held by max-parallel-apps count for the queue, but not for the user */
+	/* the queue's limit counts applications that max-parallel-apps holds; the user's limit does not */
 	if (!check_running(queue, application_id, verdict) ||
 		!check_number(queue, "maximum_applications", queue->path, all, queue->most_applications, verdict,
 					  psprintf("Queue %s already has " INT64_FORMAT " applications, cannot accept submission of application: %s",
@@ -355,7 +362,7 @@ yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char
 	return true;
 }
 
-/* Lock the queues and users with a limit, and the leaf, so that they stay unchanged. */
+/* Lock the leaf, and the queues and users that have a limit of parallel applications. */
 static void
 lock_leaf(Decision *decision)
 {
@@ -371,7 +378,7 @@ lock_leaf(Decision *decision)
 	yq_queue_locks_take(&locks);
 }
 
-/* Check that the queue of a reservation was not removed before it was locked. */
+/* Check that the queue of the reservation still exists, now that it is locked. */
 static bool
 find_locked_leaf(Decision *decision)
 {
@@ -409,7 +416,7 @@ check_leaf(Decision *decision)
 
 /* -- credit ------------------------------------------------------------------ */
 
-/* Check that the project exists, and that it has credit or may overdraw. */
+/* Check that the project exists.  It must have credit, or be allowed to overdraw. */
 static bool
 check_credit(Decision *decision)
 {
@@ -431,7 +438,7 @@ check_credit(Decision *decision)
 									  credit.limited_by, credit.remaining, submission->application_id));
 }
 
-/* Go on, unless the submission repeats one with a hold. */
+/* Is the submission new?  If it repeats a recorded submission with a hold, the steps end here. */
 static bool
 is_first_call(Decision *decision)
 {
@@ -439,8 +446,9 @@ is_first_call(Decision *decision)
 }
 
 /*
- * Must the application hold what it is expected to cost?  A reservation holds its own
- * cost.  A queue that is yet to be created inherits the policy of the queue above.
+ * Must the application hold the cost of its expected containers?  In the queue of a
+ * reservation it need not, because the reservation has its own hold.  For a queue that
+ * does not exist yet, the nearest queue above it decides.
  */
 static bool
 must_hold_quote(const Decision *decision)
@@ -505,9 +513,10 @@ hold_for_activation(Decision *decision, const YqActivation *held)
 }
 
 /*
- * Note that the application master is requested after the decision about activation,
- * unless the application is unmanaged.  A user without an active application does not
- * become active by it, nor when it starts later (UsersManager.activateApplication()).
+ * Record that the application master is requested, unless the application is unmanaged.
+ * This comes after the decision about activation.  The request does not make the user
+ * active if the user had no active application, not even when the application starts
+ * later (UsersManager.activateApplication()).
  */
 static void
 note_outstanding_am_request(Decision *decision)
@@ -518,7 +527,7 @@ note_outstanding_am_request(Decision *decision)
 	application->has_outstanding_requests = !decision->submission->is_unmanaged && yq_leaf_user_may_be_active(user);
 }
 
-/* Hold the application, let it wait or let it start; this step does not refuse. */
+/* Decide whether the application is held, waits or starts.  It can no longer be refused. */
 static void
 start(Decision *decision)
 {
@@ -530,7 +539,7 @@ start(Decision *decision)
 	ListCell   *cell;
 
 	application->state = YQ_APPLICATION_ACCEPTED;
-	/* a dry run does not create the queue */
+	/* in a dry run, the queue has not been created */
 	if (decision->queue == NULL)
 		return;
 	parallel = yq_parallel_decide(decision->hierarchy, decision->queue, application->username);
@@ -571,7 +580,10 @@ static bool (*const steps[]) (Decision *decision) = {
 	decide_for_new_queue,
 	map_workflow,
 	take_leaf,
-	/* the first call may have been at work until now */
+	/*
+	 * repeated under the lock of the leaf, because the first call of the same submission
+	 * may have committed only now
+	 */
 	is_first_call,
 	check_leaf,
 	check_credit,
@@ -603,7 +615,10 @@ yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 
 /* -- recording ----------------------------------------------------------------- */
 
-/* Return the requested resource of a refused application, else the charged resource. */
+/*
+ * Return the resource of the application master: the requested resource if the
+ * application is refused, otherwise the resource that is charged.
+ */
 static Datum
 am_resource(const YqSubmission *submission, const YqAdmission *admission)
 {
@@ -612,7 +627,7 @@ am_resource(const YqSubmission *submission, const YqAdmission *admission)
 	return PointerGetDatum(submission->am_resource == NULL ? yq_resource_make(NULL, 0) : submission->am_resource);
 }
 
-/* Values in the order of the table's columns. */
+/* Put the values of a row, in the order of the columns of yquota.application. */
 static void
 put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission *admission)
 {
@@ -651,7 +666,7 @@ put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission
 	yq_row_put(row, admission->hold.hold_id.value, admission->hold.hold_id.isnull);
 }
 
-/* Delete a refused application of the same id. */
+/* Delete an earlier application that has the same id and was refused. */
 static void
 make_way(const char *application_id)
 {

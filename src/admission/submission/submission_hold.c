@@ -29,7 +29,10 @@ PG_FUNCTION_INFO_V1(yq_sql_follow_application);
 
 /* -- rows ------------------------------------------------------------------- */
 
-/* Run a statement that returns at most one row, of one column; the result is in the caller's memory. */
+/*
+ * Run a statement that returns at most one row, with one column.  The value is copied
+ * to the caller's memory context.
+ */
 static bool
 fetch_value(YqSavedPlan *statement, Datum *values, const char *nulls, bool is_by_value, Datum *value)
 {
@@ -64,7 +67,7 @@ text_attribute(Datum row, const char *name)
 	return value.isnull ? NULL : TextDatumGetCString(value.value);
 }
 
-/* Return the name of the role that submits, ends or removes the application. */
+/* Return the name of the calling role, which submits, ends or removes the application. */
 static Datum
 sender(void)
 {
@@ -142,7 +145,10 @@ yq_submission_record_hold(const YqSubmission *submission, YqAdmission *admission
 
 /* -- a repeated submission ------------------------------------------------------ */
 
-/* Does the submission name the amount that is held, or none? */
+/*
+ * Is the amount that the submission names equal to the amount held?  If the submission
+ * names none, the result is true.
+ */
 static bool
 names_amount(const YqSubmission *submission, NullableDatum held)
 {
@@ -208,7 +214,10 @@ release_all(void)
 	(void) yq_saved_plan_execute(&update, &released_by, NULL);
 }
 
-/* Let the hold live for the lifetime of the application from its activation on; what has expired stays so. */
+/*
+ * Set the expiry of a hold to the activation plus the application's lifetime.  A hold
+ * that has expired stays expired.
+ */
 static void
 prolong(Datum hold_id, NullableDatum activated_at, NullableDatum lifetime)
 {
@@ -233,7 +242,7 @@ column_of(Relation relation, HeapTuple tuple, const char *name)
 	return result;
 }
 
-/* Trigger AFTER UPDATE OR DELETE FOR EACH ROW with a hold, and AFTER TRUNCATE. */
+/* Trigger on yquota.application: AFTER UPDATE OR DELETE FOR EACH ROW that has a hold, and AFTER TRUNCATE. */
 Datum
 yq_sql_follow_application(PG_FUNCTION_ARGS)
 {

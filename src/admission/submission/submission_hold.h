@@ -14,24 +14,25 @@
 
 #include "admission/submission/submission.h"
 
-/* Does the submission itself name a hold, or expected containers? */
+/* Does the submission ask for a hold, or name expected containers? */
 extern bool yq_submission_names_hold(const YqSubmission *submission);
 
 /*
- * Decide what the application holds in a queue.  by_quote: the cost of the expected
- * containers.  With "locks", other holds of the project wait until the transaction ends.
- * Returns false and fills the verdict when the credit cannot be held.
+ * Decide which amount the application holds in a queue.  With by_quote, the amount is
+ * the cost of the expected containers.  With "locks", other transactions that hold
+ * credit of the project wait until this transaction ends.  If the credit does not
+ * suffice, fills the verdict and returns false.
  */
 extern bool yq_submission_decide_hold(const YqSubmission *submission, const char *queue, bool by_quote, bool locks,
 									  YqAdmission *admission);
 
-/* Hold what was decided. */
+/* Record the hold that yq_submission_decide_hold() decided. */
 extern void yq_submission_record_hold(const YqSubmission *submission, YqAdmission *admission);
 
 /*
- * Is it a submission with a hold that has been recorded already?  Then the admission
- * becomes what the application has got, with its present state.  A submission that
- * names another user or amount is a new one.
+ * Has this submission, which asks for a hold, already been recorded?  If so, fills the
+ * admission from the recorded application and its present state.  A submission with
+ * another user or another amount counts as new.
  */
 extern bool yq_submission_find_recorded(const YqSubmission *submission, YqAdmission *admission);
 

@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(yq_sql_set_outstanding_requests);
 PG_FUNCTION_INFO_V1(yq_sql_update_application_lifetime);
 PG_FUNCTION_INFO_V1(yq_sql_update_application_priority);
 
-/* Longest name that the columns of yquota.application allow. */
+/* Length limit of names in the columns of yquota.application, in bytes. */
 #define NAME_MAX_BYTES 255
 
 /* -- arguments ---------------------------------------------------------------- */
@@ -54,7 +54,7 @@ optional_text(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
 }
 
-/* Return the calling subject; NULL for the resource manager. */
+/* Return the user who calls, or NULL for the resource manager. */
 static const YqSubject *
 caller_arguments(FunctionCallInfo fcinfo, int caller, int groups)
 {
@@ -67,7 +67,7 @@ caller_arguments(FunctionCallInfo fcinfo, int caller, int groups)
 	return subject;
 }
 
-/* Places of the arguments of submit_application(). */
+/* Argument numbers of submit_application(). */
 enum
 {
 	SUBMIT_APPLICATION_ID,
