@@ -41,7 +41,7 @@ yq_opportunistic_stop(const YqRequester *requester, const char *project)
 		queue = queue->parent;
 	} while (queue != NULL);
 	credit = yq_project_credit(project, requester->application->application_id, requester->queue->path, YQ_CREDIT_FOR_CONTAINERS);
-	/* without a project that pays, charging would refuse the container */
+	/* if no project pays, charging would refuse the container */
 	if (!credit.is_known && !yq_auto_create_project)
 		return (YqOpportunisticStop) {"project", project};
 	if (!credit.suffices)
@@ -53,7 +53,7 @@ yq_opportunistic_stop(const YqRequester *requester, const char *project)
 
 /* -- the application ------------------------------------------------------------ */
 
-/* Columns of the statement, from 1. */
+/* Columns that the statement returns, counted from 1. */
 enum
 {
 	APPLICATION_PROJECT = 1,
@@ -62,7 +62,7 @@ enum
 	APPLICATION_UNMANAGED
 };
 
-/* Read the application without its requests.  The strings are in the caller's memory context. */
+/* Read the application, but not its requests.  The strings are allocated in the caller's memory context. */
 static YqOpportunisticApplication
 read_opportunistic_application(const YqRequester *requester)
 {
@@ -101,8 +101,9 @@ enum
 };
 
 /*
- * Read the requests.  Among the rows of a key, the row for any node comes first; it
- * contains the total number of wanted containers.
+ * Read the requests for OPPORTUNISTIC containers.  Requests with the same key have a
+ * row for each resource name.  The row for any node comes first, because it has the
+ * total number of wanted containers.
  */
 static YqOutstandingRequests
 read_requests(const YqRequester *requester)
@@ -209,14 +210,14 @@ yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
 		bounds.minimum[i] = bound_of(i, settings->memory.minimum, settings->vcores.minimum, lowest[i]);
-		/* running containers are charged, so there is an upper bound for amounts */
+		/* amounts must not exceed the limit of charging, because running containers are charged */
 		bounds.maximum[i] = Min(bound_of(i, settings->memory.maximum, settings->vcores.maximum, highest[i]), YQ_ALLOCATION_MAX_AMOUNT);
 		bounds.increment[i] = bound_of(i, settings->memory.increment, settings->vcores.increment, lowest[i]);
 	}
 	return bounds;
 }
 
-/* Compute the size of a container for each request. */
+/* Compute, for each request, the size of one of its containers. */
 static int64 **
 make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqOutstandingRequests *requests)
 {
@@ -231,7 +232,7 @@ make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, c
 	return sizes;
 }
 
-/* Make the allocation of each container. */
+/* Make the value of yquota.resource for each container. */
 static Datum *
 make_allocations(const YqOpportunisticAnswer *answer)
 {
@@ -253,8 +254,9 @@ make_allocations(const YqOpportunisticAnswer *answer)
 /* -- all ---------------------------------------------------------------------------- */
 
 /*
- * Choose containers and take slots on their nodes.  If the call must not wait for the
- * lock of a node, it decides everything again.
+ * Choose containers and take slots on their nodes.  If the call needs a lock for which
+ * it must not wait, it releases its locks and takes all of them in order.  Then it
+ * decides again.
  */
 static YqOpportunisticContainers
 choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
@@ -313,7 +315,7 @@ allocate(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer)
 		yq_record_opportunistic_response(&application, call->response_id, first);
 }
 
-/* Record requests and the blacklist, which the scheduler uses, too. */
+/* Record the requests and the blacklist in the tables that the scheduler also reads. */
 static void
 note_requests(const YqOpportunisticCall *call)
 {
@@ -350,7 +352,7 @@ yq_allocate_opportunistic(const YqOpportunisticCall *call)
 	if (answer.is_repeated)
 		return answer;
 	note_requests(call);
-	/* look the application up again, because the configuration may have been read again in between */
+	/* look the application up again, because recording the requests may have rebuilt the hierarchy */
 	answer.requester = yq_requester_lock_leaf(call->application_id);
 	allocate(call, &answer);
 	return answer;

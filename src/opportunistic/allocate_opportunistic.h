@@ -14,28 +14,31 @@
 
 /* -- opportunistic rule -------------------------------------------------------- */
 
-/* Decide whether an application may have opportunistic containers. */
+/* Decide whether an application may have OPPORTUNISTIC containers. */
 
-/* The rule that refuses the containers; all fields are NULL when no rule refuses. */
+/* The rule by which an application gets no containers.  If there is no such rule, all fields are NULL. */
 typedef struct YqOpportunisticStop
 {
 	const char *rule;
-	const char *at;				/* the queue or project that refuses; may be NULL */
+	const char *at;				/* queue or project whose rule it is; may be NULL */
 } YqOpportunisticStop;
 
-/* The rule that refuses while opportunistic allocation is switched off. */
+/* Name of the rule that refuses containers while opportunistic allocation is switched off. */
 #define YQ_OPPORTUNISTIC_NOT_ENABLED "opportunistic allocation is not enabled"
 
-/* Check that the application's queue runs, and that its project has credit or may continue without credit. */
+/*
+ * Find a reason to refuse containers: the application's queue does not run, or its
+ * project has no credit and may not continue without it.
+ */
 extern YqOpportunisticStop yq_opportunistic_stop(const YqRequester *requester, const char *project);
 
 /* -- allocate opportunistic ---------------------------------------------------- */
 
 /*
- * The call locks the application's leaf, then the sharing limits if any exist, then the
- * nodes on which it takes slots, then events.  It takes the scheduler's lock only for
- * GUARANTEED requests or a change of the blacklist.  Other calls therefore do not wait
- * for an allocation cycle.
+ * The call takes locks in this order: the application's leaf, the sharing limits if any
+ * exist, the nodes on which it takes slots, and events.  It takes the scheduler's lock
+ * only if it contains GUARANTEED requests or changes the blacklist.  All other calls
+ * can run during an allocation cycle.
  */
 
 typedef struct YqOpportunisticCall
@@ -45,7 +48,7 @@ typedef struct YqOpportunisticCall
 	int			request_count;
 	const char **blacklist_additions;
 	int			addition_count;
-	const char **blacklist_removals;	/* applied before the additions, as in Hadoop's allocator */
+	const char **blacklist_removals;	/* removed before the additions are added, as in Hadoop's allocator */
 	int			removal_count;
 	bool		has_response_id;
 	int32		response_id;
@@ -57,25 +60,25 @@ typedef struct YqOpportunisticAnswer
 	YqRequester requester;
 	YqOutstandingRequests requests;
 	YqOpportunisticContainers containers;
-	Datum	   *container_ids;	/* ids of the containers, text; the other arrays have the same length */
+	Datum	   *container_ids;	/* ids of the containers, as text; "allocations" has the same length */
 	Datum	   *allocations;	/* yquota.resource */
-	bool		is_repeated;	/* the last call had the same response id, so this call has decided nothing */
-	YqOpportunisticStop stop;	/* the rule that refuses all containers to the application */
-	YqSharingRefusals refusals; /* refusals by sharing limits */
-	int64	  **sizes;			/* size of a container, per request, in native units per type */
+	bool		is_repeated;	/* the previous call had the same response id; nothing has been decided again */
+	YqOpportunisticStop stop;	/* rule by which the application gets no containers at all */
+	YqSharingRefusals refusals; /* containers refused because of sharing limits */
+	int64	  **sizes;			/* per request: size of a container, in native units per type */
 } YqOpportunisticAnswer;
 
 /*
  * Record the application's requests, and allocate the containers for which there is
- * room.  Events start the containers, which do not run yet, and decisions in
- * yquota.decision announce them.  Raises the errors of yq_container_request() and
- * yq_blacklist_update().
+ * room.  Each container is started by an event and announced by a row of
+ * yquota.decision; it does not run yet.  Raises the errors of yq_container_request()
+ * and yq_blacklist_update().
  */
 extern YqOpportunisticAnswer yq_allocate_opportunistic(const YqOpportunisticCall *call);
 
 /*
- * Return the bounds of container sizes: the bounds for opportunistic containers where
- * set, otherwise the scheduler's.
+ * Return the bounds of container sizes.  A bound that is not set for OPPORTUNISTIC
+ * containers has the scheduler's general value.
  */
 extern YqContainerBounds yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings *settings);
 

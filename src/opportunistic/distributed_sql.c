@@ -65,7 +65,7 @@ count_locality(YqOpportunisticCount *count, const char *locality)
 		count->off_switch++;
 }
 
-/* count_distributed(localities, latencies): both arrays must have the same length */
+/* count_distributed(localities, latencies): both arrays have one element for each container */
 Datum
 yq_sql_count_distributed(PG_FUNCTION_ARGS)
 {
@@ -126,7 +126,7 @@ yq_sql_opportunistic_bounds(PG_FUNCTION_ARGS)
 
 /* -- reports of local schedulers -------------------------------------------------- */
 
-/* Find the applications that may request containers.  The others become NULL. */
+/* Find the applications that may request containers.  The element of any other application becomes NULL. */
 static void
 find_applications(const YqHierarchy *hierarchy, const char **ids, int count, YqApplication **applications)
 {
@@ -151,7 +151,10 @@ are_in_same_queues(YqApplication *const *before, YqApplication *const *after, in
 	return true;
 }
 
-/* Lock the leaves in their common order.  An application may move before its leaf is locked. */
+/*
+ * Lock the leaves of the applications, in the common order of locks.  If an application
+ * moves before its leaf is locked, repeat.
+ */
 static YqApplication **
 lock_applications(const YqHierarchy *hierarchy, const char **ids, int count)
 {
@@ -220,7 +223,10 @@ yq_sql_lock_for_containers(PG_FUNCTION_ARGS)
 
 /* -- the allocator of a local scheduler ---------------------------------------------- */
 
-/* The resource types that a call names.  The function reads no table, so it numbers them itself. */
+/*
+ * The resource types named in a call.  No table is read, so the types get their numbers
+ * in the order in which they are found.
+ */
 typedef struct Types
 {
 	YqCalculator calculator;
@@ -243,7 +249,10 @@ find_type(Types *types, const YqResourceEntry *entry)
 	return types->calculator.types++;
 }
 
-/* Read amounts and add new types.  Amounts that were read before a type was added count as 0 of that type. */
+/*
+ * Read the amounts of a resource.  A new type gets the next number; amounts that were
+ * read earlier count as 0 for this type.
+ */
 static int64 *
 read_amounts(Types *types, const YqResource *resource)
 {
@@ -266,7 +275,7 @@ make_resource(const Types *types, const int64 *amounts)
 	return PointerGetDatum(yq_resource_make(entries, types->calculator.types));
 }
 
-/* Read a bound.  A NULL argument means no bound. */
+/* Read a bound of container sizes.  If the argument is NULL, all amounts are set to "otherwise". */
 static int64 *
 read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 {
@@ -281,8 +290,8 @@ read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 }
 
 /*
- * Add the requests for opportunistic containers.  The scheduler handles requests for
- * GUARANTEED containers.
+ * Add the requests for OPPORTUNISTIC containers.  Requests for GUARANTEED containers
+ * are skipped, because the scheduler handles them.
  */
 static void
 add_requests(Datum array, const char *name, Types *types, YqOutstandingRequests *requests)
@@ -315,7 +324,7 @@ add_requests(Datum array, const char *name, Types *types, YqOutstandingRequests 
 	}
 }
 
-/* Attributes of yquota.leased_node, in order. */
+/* Attributes of the composite type yquota.leased_node, in order. */
 typedef enum NodeAttribute
 {
 	NODE_NAME,
@@ -358,7 +367,7 @@ read_nodes(FunctionCallInfo fcinfo, const char *const *blacklist, int blacklist_
 	return nodes;
 }
 
-/* Put a row into the result.  An allocated container has count 1. */
+/* Add a row to the result.  The row of an allocated container has the count 1. */
 static void
 put_row(ReturnSetInfo *result, const char *outcome, const YqOutstandingRequest *request, const char *node, const char *locality,
 		const char *resource_name, Datum allocation, int32 count)

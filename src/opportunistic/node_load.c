@@ -15,8 +15,8 @@
 /* -- node load ----------------------------------------------------------------- */
 
 /*
- * Follows Hadoop's NodeQueueLoadMonitor, which always compares resources by all types,
- * regardless of the scheduler's calculator.
+ * Sort nodes by load, as Hadoop's NodeQueueLoadMonitor does.  Resources are always
+ * compared by all types, even if the scheduler's calculator looks only at memory.
  */
 
 static const char *const comparator_names[] = {
@@ -37,7 +37,10 @@ yq_node_load_is_comparable(YqLoadComparator comparator, int32 wait)
 	return comparator != YQ_LOAD_QUEUE_WAIT_TIME || wait != YQ_WAIT_UNKNOWN;
 }
 
-/* Return the number by which the comparator sorts, and from which the queue limit is computed. */
+/*
+ * Return the number by which nodes are sorted: the estimated wait or the queue length.
+ * The queue limit is computed from this number, too.
+ */
 static int32
 node_load_metric(YqLoadComparator comparator, const YqNodeLoad *load)
 {
@@ -58,7 +61,10 @@ available_amount(const YqNodeLoad *load, int type)
 	return Max(load->capability[type] - load->allocated[type], 0);
 }
 
-/* Compute DominantResourceCalculator.minRatio() of the available amounts. */
+/*
+ * Return the smallest of the ratios available / total over all types, as
+ * DominantResourceCalculator.minRatio() does.
+ */
 static float4
 least_ratio(const YqCalculator *calculator, const int64 *cluster, const YqNodeLoad *load)
 {
@@ -69,7 +75,7 @@ least_ratio(const YqCalculator *calculator, const int64 *cluster, const YqNodeLo
 	return least;
 }
 
-/* Compare ratios.  A difference of at most Precision.EPSILON counts as equal. */
+/* Compare two ratios.  They count as equal if they differ by at most Precision.EPSILON. */
 static int
 compare_ratios(double a, double b)
 {
@@ -87,7 +93,7 @@ has_every_type(const YqCalculator *calculator, const int64 *cluster)
 	return true;
 }
 
-/* Compare available amounts.  The node with the larger amounts comes first. */
+/* Compare two nodes by their available amounts.  The node with more available comes first. */
 static int
 compare_available(const YqCalculator *calculator, const int64 *cluster, const YqNodeLoad *a, const YqNodeLoad *b)
 {
@@ -102,7 +108,10 @@ compare_available(const YqCalculator *calculator, const int64 *cluster, const Yq
 	return result;
 }
 
-/* Return a negative number, zero or a positive number if a is less, equally or more loaded than b. */
+/*
+ * Compare the loads of two nodes.  The result is negative, zero or positive if a is
+ * less loaded than, as loaded as, or more loaded than b.
+ */
 static int
 node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
 				  const YqNodeLoad *a, const YqNodeLoad *b)
@@ -133,9 +142,9 @@ compare_loads(const void *a, const void *b, void *argument)
 }
 
 /*
- * Is the queue full?  A queue without capacity is not full, because its node refuses a
- * container that it cannot queue.  If resources are compared, a node is left out while
- * a container waits there.
+ * Is the queue of the node full?  A queue whose capacity is not known is not full,
+ * because the node itself refuses a container that it cannot queue.  If the comparator
+ * compares resources, such a queue is full as soon as a container waits.
  */
 static bool
 is_full(YqLoadComparator comparator, const YqNodeLoad *load)
@@ -214,12 +223,9 @@ yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculator *calculat
 
 /* -- queue limit --------------------------------------------------------------- */
 
-/* Computes the queue limit that nodes receive. */
+/* Compute the queue limit that is sent to nodes. */
 
-/*
- * Convert to an integer as Java does: truncate, and use the nearest integer when the
- * value is out of range.
- */
+/* Convert to an integer as Java does: truncate.  A value out of range becomes the nearest integer. */
 static int32
 to_integer(double value)
 {
@@ -232,7 +238,7 @@ to_integer(double value)
 	return (int32) value;
 }
 
-/* Round a number that is not negative as Math.round() does. */
+/* Round a number as Math.round() does.  The number is not negative. */
 static int32
 round_half_up(double value)
 {
@@ -241,7 +247,10 @@ round_half_up(double value)
 	return to_integer(value - whole >= 0.5 ? whole + 1 : whole);
 }
 
-/* Compute figures with Java's overflow: a sum of integers wraps around, but a sum with a double does not. */
+/*
+ * Compute mean and deviation with Java's rules for overflow: a sum of int values wraps
+ * around, but int += double stops at the largest int.
+ */
 void
 yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparator, YqNodeLoad *const *loads, int count)
 {
@@ -265,7 +274,7 @@ yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparato
 int32
 yq_queue_limit_of(const YqQueueLoadFigures *figures, float4 sigma, int32 minimum, int32 maximum)
 {
-	/* round before the addition, even if the machine could do both in one step */
+	/* round before the addition, so that the compiler cannot use a fused multiply-add */
 	float4		spread = (float4) ((double) sigma * (float4) figures->deviation);
 	int32		limit = to_integer((float4) figures->mean + spread);
 

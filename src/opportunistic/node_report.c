@@ -25,17 +25,21 @@
 
 /* -- wait estimate ------------------------------------------------------------- */
 
-/* Estimates how long an OPPORTUNISTIC container that arrives at a node now would wait. */
+/* Estimate how long an OPPORTUNISTIC container would wait if it arrived at the node now. */
 
-/* The estimate for a node whose containers have no known durations. */
+/* Result if no container at the node has a known duration. */
 #define YQ_NO_ESTIMATE (-1)
 
-/* An OPPORTUNISTIC container at the node that is not being killed or paused.  Times are in microseconds. */
+/*
+ * An OPPORTUNISTIC container that waits or runs at the node, and is not being killed or
+ * paused.  Times are in microseconds.
+ */
 typedef struct YqExpectedWork
 {
-	bool		waits;			/* queued or paused; otherwise it runs */
+	bool		waits;			/* true: queued or paused; false: running */
 	int64		duration;		/* expected duration; 0: not known */
-	int64		ran;			/* running time; a negative time, from a clock that was set back, counts as 0 */
+	int64		ran;			/* time since the container started; 0 if it is negative because the clock was set
+								 * back */
 } YqExpectedWork;
 
 static int64
@@ -46,7 +50,7 @@ sum_of(int64 a, int64 b)
 	return pg_add_s64_overflow(a, b, &sum) ? PG_INT64_MAX : sum;
 }
 
-/* Return the mean of the known durations, or 0. */
+/* Return the mean of the known durations, or 0 if none is known. */
 static int64
 mean_duration(const YqExpectedWork *containers, int count)
 {
@@ -63,7 +67,7 @@ mean_duration(const YqExpectedWork *containers, int count)
 
 /*
  * Estimate the wait in microseconds, rounded down, or return YQ_NO_ESTIMATE.  A sum
- * that is too large becomes the largest number.
+ * that is too large becomes PG_INT64_MAX.
  */
 static int64
 wait_estimate(const YqExpectedWork *containers, int count)
@@ -104,7 +108,10 @@ yq_node_report_compares_resources(const YqAllocationSettings *settings)
 
 /* -- reading ------------------------------------------------------------------ */
 
-/* Convert to milliseconds.  A check of the column allows no months, and at most 32 bits of milliseconds. */
+/*
+ * Convert an interval to milliseconds.  The CHECK constraint of the column excludes
+ * months, and milliseconds that do not fit into 32 bits.
+ */
 static int32
 milliseconds_of(const Interval *interval)
 {
@@ -170,7 +177,7 @@ compare_reports(const void *a, const void *b)
 	return left->reported_at < right->reported_at ? -1 : left->reported_at > right->reported_at ? 1 : 0;
 }
 
-/* Sort the reports by node, because all sessions change rows in the order of the nodes' names. */
+/* Sort the reports by the nodes' names.  All sessions change rows in this order, so they do not deadlock. */
 static YqNodeReport **
 in_order(YqNodeReport *reports, int count)
 {
@@ -183,8 +190,8 @@ in_order(YqNodeReport *reports, int count)
 }
 
 /*
- * Decide about a report: refuse it because of the clock or the node's state, or leave
- * the node out of the list.
+ * Decide about a report.  Sets "refusal" if the clock or the node's state forbids the
+ * report, and left_out if the node is not put on the list.
  */
 static void
 judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *nodes, AttrNumber state, TimestampTz now)
@@ -224,7 +231,7 @@ judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int coun
 	yq_index_scan_close(nodes);
 }
 
-/* The longest wait that can be stored: an int of milliseconds. */
+/* The longest wait that can be stored, in microseconds: the largest int of milliseconds. */
 #define MAX_WAIT (INT64CONST(2147483647) * 1000 + 999)
 
 static void
@@ -241,7 +248,7 @@ set_estimate(YqNodeReport *report, const YqExpectedWork *containers, int count)
 	report->estimated_wait = IntervalPGetDatum(interval);
 }
 
-/* Columns of the statement, from 1. */
+/* Columns that the statement returns, counted from 1. */
 enum
 {
 	WORK_PLACE = 1,
@@ -264,7 +271,7 @@ read_expected_work(HeapTuple tuple, TupleDesc columns, TimestampTz now)
 	return work;
 }
 
-/* Estimate the wait of each node.  The rows of a node are adjacent. */
+/* Estimate the waits of nodes.  The rows that belong to the same node follow each other. */
 static void
 estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 {
@@ -287,7 +294,7 @@ estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 	pfree(work);
 }
 
-/* Estimate waits from expected durations, if nodes are compared by waits and the reports contain none. */
+/* If a report contains no estimated wait, estimate it from the expected durations of the node's containers. */
 static void
 estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
 {
@@ -321,8 +328,8 @@ estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
 }
 
 /*
- * Insert missing rows.  If the same report is sent twice at the same time, the second
- * sender waits for the first.
+ * Insert the rows that do not exist yet.  If two sessions insert a row for the same
+ * node, the second session waits for the first.
  */
 static void
 make_rows(YqNodeReport **reports, int count)
@@ -353,7 +360,7 @@ make_rows(YqNodeReport **reports, int count)
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Set the allocated amounts of nodes that do not report them to the amounts in the books. */
+/* If a report contains no allocated amounts, set them to the sum of what yquota has allocated on the node. */
 static void
 allocate_by_books(YqNodeReport **reports, int count)
 {
@@ -392,10 +399,10 @@ allocate_by_books(YqNodeReport **reports, int count)
 	SPI_finish();
 }
 
-/* The capacity of a node that reports none. */
+/* Stored capacity of a node that reports none. */
 #define NO_CAPACITY (-1)
 
-/* Columns of a stored report, in the order of their ranks. */
+/* Columns of a stored report, in the order of stored_columns[]. */
 enum
 {
 	REPORT_NODE,
@@ -428,13 +435,13 @@ set_or_null(YqRowUpdate *row, int column, Datum value, bool isnull)
 		yq_row_update_set(row, column, value);
 }
 
-/* Write a report into its row.  The caller has found the row. */
+/* Store a report in the row of its node.  The caller has found the row. */
 static void
 write_report(YqRowUpdate *row, YqNodeReport *report)
 {
 	int32		told = report->has_queue_capacity ? report->queue_capacity : NO_CAPACITY;
 
-	/* a node whose report was forgotten has no known capacity, so any capacity is a change */
+	/* if the previous report was forgotten, the capacity counts as changed, whatever it is */
 	report->changes_capacity = TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT))) ||
 		DatumGetInt32(yq_row_update_value(row, REPORT_TOLD_QUEUE_CAPACITY)) != told;
 	yq_row_update_set(row, REPORT_TOLD_QUEUE_CAPACITY, Int32GetDatum(told));
@@ -458,7 +465,7 @@ store(YqRowUpdate *row, YqNodeReport *report)
 	Datum		key = CStringGetTextDatum(report->node);
 	TimestampTz stored_at;
 
-	/* if the report of the node has just been forgotten, the node is unknown again */
+	/* the row was inserted above; if it is missing, the node has been removed in the meantime */
 	if (!yq_row_update_find(row, &key))
 	{
 		report->refusal = "the node was removed meanwhile";
@@ -472,8 +479,8 @@ store(YqRowUpdate *row, YqNodeReport *report)
 }
 
 /*
- * Refuse older reports.  A command changes a row only once, so the newest report of a
- * node is written last.
+ * Refuse all reports of a node except the newest.  The reports are sorted, and a
+ * command can change a row only once.
  */
 static void
 refuse_older(YqNodeReport **reports, int count)
@@ -487,7 +494,10 @@ refuse_older(YqNodeReport **reports, int count)
 	}
 }
 
-/* Keep the reported capacities.  The queue of a node needs them even after reports are lost. */
+/*
+ * Store the reported capacities in a logged table.  The queues of nodes need them even
+ * after a crash, which empties the unlogged reports.
+ */
 static void
 keep_capacities(YqNodeReport **reports, int count)
 {

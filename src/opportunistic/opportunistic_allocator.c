@@ -14,22 +14,22 @@
 /* -- central allocator --------------------------------------------------------- */
 
 /*
- * Allocates opportunistic containers on all nodes of the cluster.
+ * Allocate OPPORTUNISTIC containers on all nodes of the cluster.
  *
- * Follows Hadoop's CentralizedOpportunisticContainerAllocator.  If a node has no slot
- * for a request, it has none later in the heartbeat either.  The allocator therefore
- * stops trying a node as soon as it gives no slot.
+ * This follows Hadoop's CentralizedOpportunisticContainerAllocator.  A node that has no
+ * slot for a request will have none for it during the rest of the heartbeat.  The
+ * allocator therefore does not try the node again for this request.
  */
 
-/* A request that is being served. */
+/* State while a request is served. */
 typedef struct Serving
 {
 	const YqCentralAllocation *allocation;
 	YqNodeChoice *choice;
 	YqOpportunisticContainers *containers;
 	const YqOutstandingRequest *request;
-	int			number;			/* number of the request */
-	int			left;			/* number of containers still to be allocated */
+	int			number;			/* index of the request */
+	int			left;			/* number of containers that are still to be allocated */
 } Serving;
 
 static int
@@ -56,7 +56,7 @@ take(Serving *serving, YqNodeLoad *load, YqLocality locality, const char *place)
 	return true;
 }
 
-/* Take up to the wanted number of slots on a node.  Returns the number of slots taken. */
+/* Take slots on a node, at most the wanted number.  Returns the number of slots taken. */
 static int
 take_several(Serving *serving, const char *name, int wanted, YqLocality locality, const char *place)
 {
@@ -108,8 +108,10 @@ serve_racks(Serving *serving)
 /* -- any of the least loaded nodes ----------------------------------------------- */
 
 /*
- * Return the first open position at or after "place".  Each closed position points to a
- * later position.  The array has one more element than "count", which marks the end.
+ * Return the first open position at or after "place".  For a closed position, "next"
+ * contains a later position; for an open position, it contains the position itself.
+ * The array has an element more than there are positions, which is always open and
+ * marks the end.
  */
 static int
 find_open(int *next, int place)
@@ -128,7 +130,11 @@ find_open(int *next, int place)
 	return open;
 }
 
-/* Visit all positions once, wrapping around at the end.  Returns false when none of the nodes has a slot. */
+/*
+ * Allocate a container on the next candidate that has a slot.  Each position is tried
+ * once: from the start position to the end, then from the first position.  Returns
+ * false if no candidate has a slot.
+ */
 static bool
 serve_anywhere_once(Serving *serving, int *next, bool waits)
 {
@@ -175,8 +181,8 @@ serve_candidates(Serving *serving, bool waits)
 }
 
 /*
- * Try the nodes first for which the call need not wait.  The search may begin at any
- * position, so the other nodes may as well come last.
+ * First try the candidates whose locks are free, then the candidates whose locks other
+ * transactions hold.  The search may begin at any position, so this order is allowed.
  */
 static void
 serve_anywhere(Serving *serving)
@@ -189,7 +195,7 @@ serve_anywhere(Serving *serving)
 
 /* -- limits of sharing ------------------------------------------------------------ */
 
-/* Keep as many containers of the request as fit under the limits. */
+/* Reduce the number of containers still to be allocated to the number that fits under all sharing limits. */
 static void
 keep_below_limits(Serving *serving, const YqSharingLimits *limits, YqSharingRefusals *refusals)
 {
@@ -238,17 +244,17 @@ yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *ch
 /* -- distributed allocator ----------------------------------------------------- */
 
 /*
- * Allocates opportunistic containers on a list of nodes.
+ * Allocate OPPORTUNISTIC containers on a list of nodes.
  *
- * Follows Hadoop's DistributedOpportunisticContainerAllocator, which works in rounds.
- * In each round a request gets at most one container.
+ * This follows Hadoop's DistributedOpportunisticContainerAllocator, which works in
+ * rounds.  In each round, a request gets at most one container.
  */
 
 typedef struct NodeList
 {
 	const YqListedNode *nodes;
 	int			count;
-	bool	   *is_used;		/* the node has received a container in this call */
+	bool	   *is_used;		/* has the node received a container in this call? */
 } NodeList;
 
 static bool
@@ -268,11 +274,11 @@ find_listed(const NodeList *list, const char *name)
 	return -1;
 }
 
-/* Stages of the search.  Each stage returns the number of a node, or -1. */
+/* Stages of the search for a node.  Each stage returns the index of a node, or -1. */
 
 /*
- * Find a wanted host.  As Hadoop does, examine as many hosts of the list as containers
- * are wanted; blacklisted hosts count, too.
+ * Find a host that the request names.  Hadoop examines only as many of the named hosts
+ * on the list as containers are wanted.  Blacklisted hosts count among these.
  */
 static int
 find_host(const NodeList *list, const YqOutstandingRequest *request)
@@ -313,8 +319,9 @@ is_free_in_wanted_rack(const NodeList *list, const YqOutstandingRequest *request
 }
 
 /*
- * Find a node in a wanted rack.  Hadoop collects as many unused nodes as containers are
- * wanted, repeating nodes if there are fewer, and takes the last collected node.
+ * Find a node in a rack that the request names.  Hadoop collects as many unused nodes
+ * as containers are wanted, and then takes the node collected last.  If there are fewer
+ * nodes, it collects nodes repeatedly.
  */
 static int
 find_in_rack(const NodeList *list, const YqOutstandingRequest *request)
@@ -346,7 +353,7 @@ find_anywhere(const NodeList *list, const YqOutstandingRequest *request)
 	return -1;
 }
 
-/* Serve a request with one container.  The function searches racks only if the request also names a host. */
+/* Allocate one container for a request.  Named racks are only searched if the request also names a host. */
 static bool
 serve_one(const NodeList *list, YqOpportunisticContainers *containers, const YqOutstandingRequests *requests,
 		  int request_number)

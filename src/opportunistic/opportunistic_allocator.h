@@ -15,101 +15,108 @@
 /* -- central allocator --------------------------------------------------------- */
 
 /*
- * Allocates opportunistic containers on all nodes of the cluster (opportunistic 4).
+ * Allocate OPPORTUNISTIC containers on all nodes of the cluster (opportunistic 4).
  *
- * For each request hosts come first, then racks, then any of the least loaded nodes.
- * Labels and relaxed locality do not matter (opportunistic S2).  The allocator uses no
- * table: it calls back the caller, which looks nodes up.
+ * For each request, the named hosts are tried first, then the named racks, then the
+ * least loaded nodes.  Node labels and relaxed locality are ignored (opportunistic S2).
+ * The allocator reads no table.  It looks up nodes through the caller's callbacks.
  */
 
-/* The nodes to choose from.  The allocator takes slots in the loads that the callbacks return. */
+/*
+ * The nodes among which the allocator chooses.  It takes slots by changing the loads
+ * that the callbacks return.
+ */
 typedef struct YqNodeChoice
 {
 	YqLoadComparator comparator;
 	const YqCalculator *calculator;
-	int			candidate_count;	/* number of candidates: the first nodes of the load list, up to nodes-used */
+	int			candidate_count;	/* number of candidates for any node: the first nodes of the load list, at most
+									 * nodes-used */
 
 	/*
-	 * Return the candidate at a position of the list, or NULL if it has left since the list
-	 * was made. Unless "waits" is set, the callback passes over a node on which another
-	 * transaction takes slots, and sets has_passed.
+	 * Return the candidate at a position of the list, or NULL if the node has left since
+	 * the list was made.  Without "waits", a node whose lock another transaction holds is
+	 * passed over: the result is NULL, and has_passed is set.
 	 */
 	YqNodeLoad *(*candidate) (struct YqNodeChoice *choice, int place, bool waits);
 	bool		has_passed;
 
-	/* Return a node that has reported, or NULL if there is none with this name. */
+	/* Return the node with this name, or NULL if no such node has reported. */
 	YqNodeLoad *(*node) (struct YqNodeChoice *choice, const char *name);
 
-	/* Set the names of the nodes of a rack, in the order in which they are tried, and return their number. */
+	/*
+	 * Return the number of nodes in a rack, and set *names to their names, in the order in
+	 * which they are tried.
+	 */
 	int			(*rack) (struct YqNodeChoice *choice, const char *rack, const char *const **names);
 
-	/*
-	 * Return the position at which the search for any node begins, at least 0 and less than
-	 * candidate_count.
-	 */
+	/* Return the position at which the search for any node begins, from 0 to candidate_count - 1. */
 	int			(*start) (struct YqNodeChoice *choice);
 
-	/* Receive the position at which a node was found; may be NULL. */
+	/* Note the position at which the search has found a node.  The callback may be NULL. */
 	void		(*found) (struct YqNodeChoice *choice, int place);
 } YqNodeChoice;
 
 typedef struct YqCentralAllocation
 {
 	const YqOutstandingRequests *requests;
-	const char **blacklist;		/* names of nodes, in order of strcmp() */
+	const char **blacklist;		/* names of blacklisted nodes, sorted by strcmp() */
 	int			blacklist_count;
 
 	/*
-	 * Limit on containers in this heartbeat, at most YQ_MOST_CONTAINERS_IN_CALL; 0 or less
-	 * means that number.
+	 * Limit on the containers that this heartbeat allocates.  0 or less stands for
+	 * YQ_MOST_CONTAINERS_IN_CALL, and a larger limit is reduced to that number.
 	 */
 	int			most;
-	bool		ignores_places; /* ignore requested hosts and racks, and search for any node at once */
-	const YqSharingLimits *limits;	/* limits that apply to the application; not in Hadoop */
-	int64	  **sizes;			/* size of a container, per request; set only if there are limits */
+	bool		ignores_places; /* ignore the hosts and racks that requests name */
+	const YqSharingLimits *limits;	/* sharing limits that apply to the application; Hadoop has none */
+	int64	  **sizes;			/* per request: size of a container; set only if there are sharing limits */
 } YqCentralAllocation;
 
-/* A limit that refuses containers of a request.  The application still waits for them. */
+/* A sharing limit by which a request gets fewer containers than wanted.  The request for the rest stays open. */
 typedef struct YqSharingRefusal
 {
-	int			request;		/* number of the request */
+	int			request;		/* index of the request */
 	const YqSharingLimit *limit;
 } YqSharingRefusal;
 
 typedef struct YqSharingRefusals
 {
-	YqSharingRefusal *refusals; /* at most one per request */
+	YqSharingRefusal *refusals; /* at most one refusal for each request */
 	int			count;
 } YqSharingRefusals;
 
-/* Allocate the containers for which there is room.  The caller counts them as served. */
+/*
+ * Allocate the containers for which there are slots.  The caller then subtracts them
+ * from the requests (yq_outstanding_request_serve).
+ */
 extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice,
 														  YqSharingRefusals *refusals);
 
 /* -- distributed allocator ----------------------------------------------------- */
 
 /*
- * Allocates opportunistic containers on a list of nodes, as a local scheduler does
+ * Allocate OPPORTUNISTIC containers on a list of nodes.  A local scheduler does this
  * after it has received the list (opportunistic 5).
  *
- * The order of the list is all that the allocator knows about the load.  Unless an
- * application asks for a host, a node gets at most one container per call.  The
- * allocator uses no table.
+ * The allocator knows the load of the nodes only by their order in the list.  A node
+ * gets at most one container per call, unless a request names it as a host.  The
+ * allocator reads no table.
  */
 
-/* A node of the list. */
+/* A node in the list that a local scheduler has received. */
 typedef struct YqListedNode
 {
-	const char *name;			/* each name occurs once */
+	const char *name;			/* name of the node, which occurs once in the list */
 	const char *rack;
-	const char *label;			/* "" for the default partition */
+	const char *label;			/* node label; "" is the default partition */
 	bool		is_blacklisted;
 } YqListedNode;
 
 /*
- * Allocate the containers for which there are nodes, and count them as served.  If
- * "most" is above 0, it limits their number.  The number never exceeds
- * YQ_MOST_CONTAINERS_IN_CALL.
+ * Allocate the containers for which there are nodes, and subtract them from the
+ * requests.  If "most" is above 0, at most that number is allocated.  A call never
+ * allocates more than YQ_MOST_CONTAINERS_IN_CALL.
  */
 extern YqOpportunisticContainers yq_distributed_allocator_run(YqOutstandingRequests *requests,
 															  const YqListedNode *nodes, int node_count, int most);

@@ -32,7 +32,7 @@ PG_FUNCTION_INFO_V1(yq_sql_report_nodes);
 
 /* -- reports --------------------------------------------------------------------- */
 
-/* Attributes of yquota.node_report, in order. */
+/* Attributes of the composite type yquota.node_report, in order. */
 typedef enum ReportAttribute
 {
 	ATTRIBUTE_NODE,
@@ -74,7 +74,7 @@ count_attribute(const char *node, const Datum *values, const bool *nulls, int at
 	return count;
 }
 
-/* Check that a wait in milliseconds fits into 32 bits, as in Hadoop. */
+/* Check that a wait in milliseconds fits into 32 bits.  Hadoop stores it in an int. */
 static void
 check_wait(const char *node, const Interval *wait)
 {
@@ -182,7 +182,10 @@ yq_sql_report_nodes(PG_FUNCTION_ARGS)
 
 /* -- central allocation ------------------------------------------------------------ */
 
-/* Arguments of allocate_opportunistic(), in order.  Only an internal variant has the last argument. */
+/*
+ * Arguments of allocate_opportunistic(), in order.  The last one exists only in an
+ * internal variant of the function.
+ */
 typedef enum AllocateArgument
 {
 	ARGUMENT_APPLICATION_ID,
@@ -237,7 +240,10 @@ is_repeated(const YqOpportunisticCall *call)
 	return call->has_response_id && yq_record_opportunistic_is_last(call->application_id, call->response_id);
 }
 
-/* Let the interceptors check the call.  A repeated call gets the answer of the first call. */
+/*
+ * Let the interceptors check and change the call.  They do not see a repeated call,
+ * which gets the answer of the first call.
+ */
 static YqAllocateRequest
 intercept(FunctionCallInfo fcinfo, const YqOpportunisticCall *call)
 {
@@ -265,8 +271,8 @@ read_request(const YqAllocateRequest *request, YqOpportunisticCall *call)
 }
 
 /*
- * Release the containers that interceptors have removed from the result, because the
- * application does not learn about them.
+ * Release the containers that interceptors have removed from the result.  The
+ * application would never learn about them.
  */
 static void
 release_left_out(const YqAllocateRequest *request, ReturnSetInfo *result)
@@ -305,7 +311,7 @@ return_container(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, int
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Return the rule that refuses the application any container.  The queue is NULL if it is not known. */
+/* Add a row with the rule by which the application gets no containers.  The queue is NULL if it is not known. */
 static void
 return_stop(ReturnSetInfo *result, const char *application_id, const char *queue, const char *rule, const char *at)
 {
@@ -323,7 +329,7 @@ return_stop(ReturnSetInfo *result, const char *application_id, const char *queue
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Return the number of containers of a request that a sharing limit refuses. */
+/* Add a row with the number of a request's containers that a sharing limit refuses. */
 static void
 return_refusal(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, const YqSharingRefusal *refusal)
 {
@@ -345,7 +351,7 @@ return_refusal(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, const
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Return those decisions of the last call that are not acknowledged yet. */
+/* Add the decisions of the previous call that the application has not acknowledged yet. */
 static void
 return_last(ReturnSetInfo *result, const char *application_id)
 {

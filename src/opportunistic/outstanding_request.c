@@ -21,7 +21,7 @@ yq_outstanding_request_is_rack(const char *name)
 
 /* -- places ------------------------------------------------------------------ */
 
-/* Return the number of the first place whose name is not before the given name. */
+/* Return the index of the first place whose name is equal to the name or sorts after it. */
 static int
 rank_of_place(const YqWantedPlaces *wanted, const char *name)
 {
@@ -40,7 +40,7 @@ rank_of_place(const YqWantedPlaces *wanted, const char *name)
 	return from;
 }
 
-/* Find a wanted place.  Returns NULL when it is not wanted. */
+/* Find a place by its name.  Returns NULL if no container is wanted there. */
 static YqWantedPlace *
 find_place(const YqWantedPlaces *wanted, const char *name)
 {
@@ -51,7 +51,7 @@ find_place(const YqWantedPlaces *wanted, const char *name)
 	return strcmp(wanted->places[at].name, name) == 0 ? &wanted->places[at] : NULL;
 }
 
-/* Make room for another element.  The room grows in powers of two. */
+/* Enlarge an array for another element.  The capacity is always a power of two. */
 static void *
 make_room(void *array, int count, Size size)
 {
@@ -114,8 +114,8 @@ serve_place(YqOutstandingRequest *request, const char *name)
 /* -- requests ---------------------------------------------------------------- */
 
 /*
- * Compare keys.  The larger priority number comes first, then the larger id.  The
- * scheduler uses the reverse order (opportunistic S1).
+ * Compare two requests by their keys.  The larger priority number comes first, then the
+ * larger id.  The scheduler uses the reverse order (opportunistic S1).
  */
 static int
 compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)
@@ -127,7 +127,7 @@ compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)
 	return 0;
 }
 
-/* Return the number of the first request whose key is not before the given key. */
+/* Return the index of the first request whose key is equal to the key or sorts after it. */
 static int
 find_request(const YqOutstandingRequests *requests, const YqOutstandingRequest *key, bool *found)
 {

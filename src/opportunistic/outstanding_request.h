@@ -18,7 +18,7 @@
 #include "queues/calculator.h"
 #include "scheduler/state/cluster.h"
 
-/* A host or a rack on which containers are wanted, and their number. */
+/* A host or rack that a request names, and the number of containers wanted there. */
 typedef struct YqWantedPlace
 {
 	const char *name;
@@ -27,7 +27,7 @@ typedef struct YqWantedPlace
 
 typedef struct YqWantedPlaces
 {
-	YqWantedPlace *places;		/* sorted by name; only places where containers are wanted */
+	YqWantedPlace *places;		/* sorted by name; a place where no container is wanted is left out */
 	int			count;
 } YqWantedPlaces;
 
@@ -35,23 +35,23 @@ typedef struct YqOutstandingRequest
 {
 	int32		priority;
 	int64		allocation_request_id;
-	const int64 *asked;			/* requested amounts of one container */
-	const char *label;			/* label of nodes, for the distributed allocator; "" for the default partition */
-	TimestampTz first_seen_at;	/* time since which the request is open; only for central allocation */
-	int64		expected_duration;	/* expected duration of a container, microseconds; 0: not known */
-	int32		count;			/* number of wanted containers; 0: the request is served */
+	const int64 *asked;			/* requested amounts for a single container */
+	const char *label;			/* node label, used by the distributed allocator; "" is the default partition */
+	TimestampTz first_seen_at;	/* time of the request, used by the central allocator */
+	int64		expected_duration;	/* expected duration of a container in microseconds; 0: not known */
+	int32		count;			/* number of containers still wanted; 0: the request is served */
 	YqWantedPlaces hosts;
 	YqWantedPlaces racks;
 } YqOutstandingRequest;
 
-/* All requests of an application.  The caller zeroes the struct first. */
+/* All requests of an application.  The caller initializes the struct with zeros. */
 typedef struct YqOutstandingRequests
 {
-	YqOutstandingRequest *requests;	/* in the order of service, the largest key first */
+	YqOutstandingRequest *requests;	/* in the order in which they are served: the largest key first */
 	int			count;
 } YqOutstandingRequests;
 
-/* Bounds for the size of a container, native units per type. */
+/* Bounds of the size of a container, in native units per type. */
 typedef struct YqContainerBounds
 {
 	int64	   *minimum;
@@ -62,13 +62,13 @@ typedef struct YqContainerBounds
 /* An allocated container. */
 typedef struct YqOpportunisticContainer
 {
-	int			request;		/* number of its request */
+	int			request;		/* index of the request for which the container was allocated */
 	const char *node;
 	YqLocality	locality;
-	const char *place;			/* requested host or rack; NULL: any node */
+	const char *place;			/* host or rack named by the request; NULL: the request named none */
 } YqOpportunisticContainer;
 
-/* Allocated containers, in the order of allocation. */
+/* Allocated containers, in the order in which they were allocated. */
 typedef struct YqOpportunisticContainers
 {
 	YqOpportunisticContainer *containers;
@@ -76,43 +76,48 @@ typedef struct YqOpportunisticContainers
 } YqOpportunisticContainers;
 
 /*
- * Limit on the containers that a call allocates.  It bounds the memory and time of a
- * call for any number of wanted containers and for queues of any length.  The
- * application gets the rest in later calls.
+ * Limit on the containers that a single call allocates.  It limits the memory and time
+ * of a call, even if very many containers are wanted and queues are very long.  The
+ * application gets the other containers in later calls.
  */
 #define YQ_MOST_CONTAINERS_IN_CALL 100000
 
-/* Is this the name of a rack? */
+/* Is the name the name of a rack, and not of a host? */
 extern bool yq_outstanding_request_is_rack(const char *name);
 
 /*
- * Add a request of the application.  Members of "ask" that are not NULL are kept, not
- * copied.
+ * Add a request of the application.  The members of "ask" that are pointers must remain
+ * valid, because they are not copied.
  *
- * A request for "*" sets the number of wanted containers and their expected duration.
- * A request for a host or a rack sets the number for that place.  The first request of
- * a new key also sets the number of wanted containers and the expected duration,
- * whatever name it has.  Returns false when the key exists with another size.
+ * A request with the name "*" sets the number of wanted containers and the expected
+ * duration.  A request with the name of a host or rack sets the number of containers
+ * wanted there.  The first request with a new key sets the number of wanted containers
+ * and the expected duration in any case.  Returns false if a request with the same key
+ * has another size.
  */
 extern bool yq_outstanding_request_add(YqOutstandingRequests *requests, const YqCalculator *calculator,
 										 const YqOutstandingRequest *ask, const char *name, int32 count);
 
-/* Add a container to the list of a request.  The caller counts it as served later: see the next function. */
+/*
+ * Append a container for a request to the list.  yq_outstanding_request_serve()
+ * subtracts it from the request later.
+ */
 extern void yq_outstanding_request_note(YqOpportunisticContainers *containers, int request, const char *node,
 										  YqLocality locality, const char *place);
 
 /*
- * Count containers as served, beginning with the number "from".  A request without
- * wanted containers then has count 0 and no places.  Otherwise the count of the
- * container's place decreases by one.
+ * Subtract containers from their requests, beginning with the container at index
+ * "from".  The number of wanted containers decreases by one, and so does the number for
+ * the container's place.  If no container is wanted any more, the request also loses
+ * all its places.
  */
 extern void yq_outstanding_request_serve(YqOutstandingRequests *requests,
 										   const YqOpportunisticContainers *containers, int from);
 
 /*
- * Compute the size of the container for the requested amounts.  For each type it is at
- * least the minimum, a multiple of the increment, and at most the maximum.  An
- * increment of 0 does not round. "result" may be the same array as "asked".
+ * Compute the size of a container from the requested amounts.  Each amount is rounded
+ * up to a multiple of the increment, is at least the minimum, and at most the maximum.
+ * An increment of 0 means no rounding.  "result" and "asked" may be the same array.
  */
 extern void yq_outstanding_request_size(const YqCalculator *calculator, int64 *result, const int64 *asked,
 										  const YqContainerBounds *bounds);

@@ -25,7 +25,7 @@
 
 /* -- arrays of values ----------------------------------------------------------- */
 
-/* Arrays of equal length that are parameters of a statement. */
+/* Element types of the arrays that are passed to a statement.  All arrays of a call have the same length. */
 typedef enum Element
 {
 	ELEMENT_TEXT,
@@ -71,7 +71,7 @@ make_ids(YqOpportunisticApplication *application, int count)
 	return ids;
 }
 
-/* The containers of a call, and the data that are written about them. */
+/* The containers that a call allocates, and the data to be written about them. */
 typedef struct Given
 {
 	const YqOpportunisticApplication *application;
@@ -82,7 +82,7 @@ typedef struct Given
 	bool	   *is_refused;
 } Given;
 
-/* Start containers as record_containers.c does, except that they do not run yet. */
+/* Write the events that start containers, like record_containers.c, but with is_running = false. */
 static void
 start(void *argument, int first, int count)
 {
@@ -134,7 +134,7 @@ start(void *argument, int first, int count)
 	(void) yq_saved_plan_execute(&write, values, NULL);
 }
 
-/* Refuse a container.  Its request then counts as not served. */
+/* Refuse a container, and add it again to the number that its request wants. */
 static void
 refuse(void *argument, int subject, const ErrorData *error)
 {
@@ -171,7 +171,7 @@ start_all(Given *given)
 	leave_out_refused(given);
 }
 
-/* Store expected durations.  The queues of the nodes take them over later. */
+/* Store the expected durations of containers.  The queues of the nodes read them when the containers arrive. */
 static void
 note_durations(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers, const Datum *ids)
 {
@@ -204,7 +204,10 @@ note_durations(const YqOutstandingRequests *requests, const YqOpportunisticConta
 
 /* -- requests --------------------------------------------------------------------- */
 
-/* Rows of requests, by key and name, with the number of served containers. */
+/*
+ * Rows of resource_request and the number of containers to subtract from each.  A row
+ * is identified by the key and the name of the request.
+ */
 typedef struct Served
 {
 	int			count;
@@ -232,9 +235,10 @@ add_served(Served *served, const YqOutstandingRequest *request, const char *name
 }
 
 /*
- * Add up containers by request and place; equal ones are adjacent.  A request that is
- * fully served ends, with all its places.  For other requests, each container also
- * counts as served for any node.
+ * Sum up containers with the same request and place; they follow each other.  A request
+ * that wants no more containers goes to "ended", and all its rows will be deleted.  For
+ * any other request, each container is subtracted from the row for any node and from
+ * the row for its place.
  */
 static void
 sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers,
@@ -297,7 +301,10 @@ end_requests(Datum application_id, const Served *ended)
 		(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Reduce requests.  Deletes a place where no container is wanted any more. */
+/*
+ * Subtract containers from rows of resource_request.  A row in which no container is
+ * wanted any more is deleted.
+ */
 static void
 reduce_requests(Datum application_id, const Served *reduced)
 {
@@ -367,7 +374,10 @@ yq_record_opportunistic(YqOpportunisticApplication *application, YqOutstandingRe
 	reduce_requests(application_id, &reduced);
 	write_attempt(application);
 	yq_scheduler_journal_end_own();
-	/* inform sessions that keep a cluster, because they would otherwise use an old next number */
+	/*
+	 * invalidate the clusters that other sessions keep, because they contain an old number
+	 * of the next container
+	 */
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application->requester.application->application_id)));
 	return given.ids;
 }

@@ -13,36 +13,39 @@
 #include "opportunistic/outstanding_request.h"
 #include "scheduler/request/container_request.h"
 
-/* An application without its requests, as stored in the tables. */
+/* An application as stored in the tables, without its requests. */
 typedef struct YqOpportunisticApplication
 {
 	YqRequester requester;
-	const char *project;		/* the project that pays */
-	int32		attempt;		/* number of its application master */
-	int64		next_container; /* number of the next container */
+	const char *project;		/* project that pays for the containers */
+	int32		attempt;		/* number of the application's present attempt */
+	int64		next_container; /* number that the next container will get */
 	bool		is_unmanaged;
 } YqOpportunisticApplication;
 
 /*
- * Start containers with their allocations (yquota.resource) by events, announce them as
- * decisions, and deduct them from the requests.  If a container cannot be written, it
- * is removed from all three lists (refusal.h).  Returns the ids of the containers,
- * text, and advances next_container.
+ * Write the events that start containers and the decisions that announce them, and
+ * subtract the containers from the requests.  "allocations" contains values of
+ * yquota.resource.  A container whose event is refused is removed from all lists
+ * (refusal.h).  Returns the ids of the containers as text, and advances next_container.
  */
 extern Datum *yq_record_opportunistic(YqOpportunisticApplication *application, YqOutstandingRequests *requests,
 									  YqOpportunisticContainers *containers, Datum *allocations);
 
 /* -- replies ------------------------------------------------------------------ */
 
-/* Is this the response id of the last call in the application's present attempt? */
+/* Is response_id the id of the previous call in the application's present attempt? */
 extern bool yq_record_opportunistic_is_last(const char *application_id, int32 response_id);
 
-/* Return the ids of the containers that the last call may have allocated, as an array of text. */
+/*
+ * Return the ids of the containers that the previous call allocated, as a text array.
+ * Some of the ids may not have been used.
+ */
 extern Datum yq_record_opportunistic_last(const char *application_id);
 
 /*
- * Store the response id of a call.  The numbers of its containers begin with
- * first_container and end before the application's next container.
+ * Store the response id of a call, and the numbers of its containers.  They begin with
+ * first_container and end before next_container of the application.
  */
 extern void yq_record_opportunistic_response(const YqOpportunisticApplication *application, int32 response_id,
 											 int64 first_container);

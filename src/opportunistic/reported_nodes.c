@@ -29,10 +29,11 @@
 /* -- slot lock ----------------------------------------------------------------- */
 
 /*
- * Locks slots of nodes.
+ * Lock nodes while slots are taken on them.
  *
- * The locks are object locks on yquota_internal.opportunistic_slot, and pg_locks shows
- * them as such. Object 0 is the turn; the objects from 1 are the hashed names of nodes.
+ * The locks are object locks on yquota_internal.opportunistic_slot, and are visible as
+ * such in pg_locks.  Object 0 stands for the turn.  The objects from 1 stand for the
+ * hash values of nodes' names.
  */
 
 static int
@@ -81,14 +82,17 @@ yq_slot_lock_turn(void)
 	(void) acquire(0, true);
 }
 
-/* Lock a node without waiting.  Returns false when another transaction has the lock. */
+/* Lock a node without waiting.  Returns false if another transaction has the lock. */
 static bool
 slot_locks_try(YqSlotLocks *locks, const char *node)
 {
 	return take(locks, number_of(node), false);
 }
 
-/* Wait for the lock of a node.  If the call must not wait, remember the lock as missed and return false. */
+/*
+ * Wait for the lock of a node.  A call that holds a lock with a higher number must not
+ * wait.  In that case, the lock is recorded as missed, and the result is false.
+ */
 static bool
 slot_locks_wait(YqSlotLocks *locks, const char *node)
 {
@@ -100,7 +104,7 @@ slot_locks_wait(YqSlotLocks *locks, const char *node)
 	return !locks->has_missed && take(locks, number, true);
 }
 
-/* Release the lock of a node on which no slot was taken. */
+/* Release the lock of a node on which the call has taken no slot. */
 static void
 slot_locks_give_back(YqSlotLocks *locks, const char *node)
 {
@@ -128,11 +132,11 @@ yq_slot_locks_take_missed(YqSlotLocks *locks)
 
 /* -- load list ----------------------------------------------------------------- */
 
-/* Keeps the list of nodes by load, and the queue limit that belongs to it. */
+/* Make and read the list of nodes by load, and compute the queue limit from it. */
 
 /* -- the row ------------------------------------------------------------------- */
 
-/* The current list, with the data from which the next list is made. */
+/* The current list, and the data that are needed to make the next list. */
 typedef struct Row
 {
 	YqLoadList	list;
@@ -140,7 +144,7 @@ typedef struct Row
 	YqQueueLoadFigures figures;
 } Row;
 
-/* Columns of the statement, from 1. */
+/* Columns that the statement returns, counted from 1. */
 enum
 {
 	LIST_SORT_NUMBER = 1,
@@ -161,7 +165,7 @@ integer_of(int column, int32 otherwise)
 	return isnull ? otherwise : DatumGetInt32(value);
 }
 
-/* Read the candidates into the memory context that was current before SPI was connected. */
+/* Read the candidates of the list into the memory context that was current before SPI_connect(). */
 static void
 read_candidates(YqLoadList *list, MemoryContext context)
 {
@@ -209,7 +213,7 @@ read_row(bool wants_candidates)
 
 /* -- loads --------------------------------------------------------------------- */
 
-/* A node in service. */
+/* A node that is in service. */
 typedef struct NodeEntry
 {
 	YqBytes		key;			/* name of the node */
@@ -377,7 +381,7 @@ sort_nodes(Row *row, const YqHierarchy *hierarchy, const YqAllocationSettings *s
 	MemoryContextDelete(own);
 }
 
-/* Is a new list due?  If the clock was set back, a new list is due at once. */
+/* Must a new list be made?  After the clock was set back, it must be made at once. */
 static bool
 is_due(const Row *row, const YqAllocationSettings *settings, TimestampTz now)
 {
@@ -400,7 +404,7 @@ yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAllocationSettings *s
 
 	if (!is_due(&row, settings, now) || !try_lock_list())
 		return row.list;
-	/* another transaction may have made the list in the meantime */
+	/* another transaction may have made the list while this one tried to get the lock */
 	row = read_row(false);
 	if (is_due(&row, settings, now))
 		sort_nodes(&row, hierarchy, settings, now);
@@ -409,21 +413,21 @@ yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAllocationSettings *s
 
 /* -- reported nodes ------------------------------------------------------------ */
 
-/* Looks each node up by its name, because a call examines few nodes. */
+/* Look up nodes by their names, one at a time.  A call usually examines only few nodes. */
 
-/* The data of a node that the allocator has requested. */
+/* A node that the allocator has asked for. */
 typedef struct KnownNode
 {
 	YqBytes		key;			/* name of the node */
 	YqNodeLoad	load;
-	bool		is_listed;		/* the node is in service, and has reported */
-	bool		is_passed;		/* another transaction takes slots on the node, so it was not read yet */
+	bool		is_listed;		/* is the node in service, and has it reported? */
+	bool		is_passed;		/* not read yet, because another transaction is taking slots on the node */
 	int32		reported_length;
-	int64	   *reported_allocated; /* native units, per type; NULL: not needed */
-	YqTakenSlots before;		/* slots that earlier calls have taken since the report */
+	int64	   *reported_allocated; /* reported allocated amounts, native units per type; NULL: not needed */
+	YqTakenSlots before;		/* slots that earlier calls have taken since the node's report */
 } KnownNode;
 
-/* A table of the extension in which rows are looked up. */
+/* A table in which rows are looked up by an index. */
 typedef struct Lookup
 {
 	YqIndexScan *scan;
@@ -432,22 +436,23 @@ typedef struct Lookup
 
 struct YqReportedNodes
 {
-	YqNodeChoice choice;		/* must be the first member: the callbacks receive its address */
+	YqNodeChoice choice;		/* must be the first member, because the callbacks cast its address to
+								 * YqReportedNodes */
 	const YqHierarchy *hierarchy;
 	const YqAllocationSettings *settings;
 	const YqLoadList *list;
 	HTAB	   *known;
-	KnownNode **candidates;		/* by position in the list; NULL: not looked up yet */
-	List	   *listed;			/* entries (KnownNode) that have reported, in the order of the look-ups */
+	KnownNode **candidates;		/* indexed by position in the list; NULL: the node has not been looked up yet */
+	List	   *listed;			/* KnownNode * elements that are listed and were read, in the order of their look-ups */
 	Lookup		nodes;
 	Lookup		reports;
 	Lookup		slots;
 	Oid			running;
 	const YqAnywhereOrder *order;
 	YqSlotLocks *locks;
-	int			drawn;			/* number of recorded draws used so far */
+	int			drawn;			/* number of recorded draws that have been used */
 	pg_prng_state random;
-	int32		turn;			/* position at which the next search begins, round robin */
+	int32		turn;			/* position at which the next search begins, if nodes take turns */
 	int32		turn_before;
 };
 
@@ -481,7 +486,7 @@ copy_amounts(const YqReportedNodes *nodes, const int64 *amounts)
 	return amounts == NULL ? NULL : memcpy(palloc(size), amounts, size);
 }
 
-/* Is the node in service?  Also reads its capability if the comparator needs it. */
+/* Is the node in service?  If the comparator needs the node's capability, read it. */
 static bool
 read_node(YqReportedNodes *nodes, KnownNode *node, const text *key)
 {
@@ -496,9 +501,9 @@ read_node(YqReportedNodes *nodes, KnownNode *node, const text *key)
 }
 
 /*
- * Read a node from the tables.  Returns false when it is not listed.  A candidate was
- * in service when the list was made; if it has left service since, its report was
- * forgotten.
+ * Read a node from the tables.  Returns false if the node is not listed.  The state of
+ * a candidate need not be checked.  The candidate was in service when the list was
+ * made, and its report is deleted when it leaves service.
  */
 static bool
 read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
@@ -521,7 +526,7 @@ read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 	return true;
 }
 
-/* Read a node.  Returns whether it has slots that only one transaction at a time may take. */
+/* Read a node.  Returns true if it has slots that only one transaction at a time may take. */
 static bool
 read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 {
@@ -535,9 +540,9 @@ read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 }
 
 /*
- * Read a node that has slots under its lock.  If the node has no slots, the call does
- * not wait for it and does not keep it locked.  Such a node gets no slots before its
- * next report.
+ * Read a node.  If it has slots, the call reads it under its lock.  If it has none, the
+ * call neither waits for the lock nor keeps it, because the node gets no slots before
+ * its next report.
  */
 static void
 read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate, bool waits)
@@ -565,7 +570,7 @@ find_node(YqReportedNodes *nodes, const char *name, bool is_candidate, bool wait
 		return node;
 	node->load.name = pstrdup(name);
 	node->is_listed = node->is_passed = false;
-	/* the call will decide again, so its decisions from now on do not count */
+	/* after a missed lock the call decides again, so nothing needs to be read any more */
 	if (nodes->locks->has_missed)
 		return node;
 	read_locked(nodes, node, is_candidate, waits);
@@ -650,7 +655,7 @@ note_found(YqNodeChoice *choice, int place)
 
 /* -- turns ------------------------------------------------------------------------ */
 
-/* Read the turn.  For a new list, the turn is its first node. */
+/* Return the position at which the next search begins.  A new list begins with its first node. */
 static int32
 read_turn(const YqLoadList *list)
 {

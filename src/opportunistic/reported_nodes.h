@@ -18,63 +18,65 @@
 /* -- slot lock ----------------------------------------------------------------- */
 
 /*
- * Locks slots of nodes, so that only one transaction at a time takes slots of a node.
+ * Lock nodes while slots are taken on them.  Only one transaction at a time takes slots
+ * of a node.
  *
- * A transaction that has taken slots keeps the lock until it ends, so that the next
- * transaction sees the taken slots.  Names of nodes are hashed to a few numbers,
- * because a call about thousands of nodes must not fill the server's lock table.  Two
- * nodes may share a lock; this does no harm.
+ * A transaction that has taken slots keeps the lock until it ends, so the next
+ * transaction sees the taken slots.  Names of nodes are hashed to a few lock numbers.
+ * Otherwise, a call that reaches thousands of nodes would fill the server's lock table.
+ * It does no harm if two nodes share a lock.
  *
- * A call reaches its nodes in any order.  It waits for a lock only if the lock's number
- * is above the numbers of all its locks.  Otherwise the call starts again, and first
- * takes all locks that it has needed so far, in order.  Transactions with a single call
- * therefore never wait for each other in a cycle.
+ * A call reaches nodes in any order.  It waits for a lock only if it holds no lock with
+ * a higher number.  Otherwise, the call starts again: it first takes all locks that it
+ * has needed so far, in the order of their numbers.  Therefore, transactions that make
+ * a single call never deadlock.
  */
 
 #define YQ_SLOT_LOCKS 256
 
-/* The locks of a call; zeroed before the first one. */
+/* The locks that a call holds.  The caller initializes the struct with zeros. */
 typedef struct YqSlotLocks
 {
-	int			taken[YQ_SLOT_LOCKS];	/* how often each lock was taken, by number of the lock */
+	int			taken[YQ_SLOT_LOCKS];	/* indexed by lock number: how often has the call taken the lock? */
 	bool		has_missed;
-	int			missed;			/* the lock for which the call must not wait */
+	int			missed;			/* number of the lock for which the call was not allowed to wait */
 } YqSlotLocks;
 
 /*
- * Lock the position at which the next search for any node begins.  The call takes this
- * lock before any node.
+ * Lock the position at which the next search for any node begins.  A call must do this
+ * before it locks a node.
  */
 extern void yq_slot_lock_turn(void);
 
 /*
- * Release all locks, and take them again together with the missed lock, in order.  The
- * caller has written nothing under these locks.
+ * Release all locks, and take them again together with the missed lock, in the order of
+ * their numbers.  The caller has written nothing yet.
  */
 extern void yq_slot_locks_take_missed(YqSlotLocks *locks);
 
 /* -- load list ----------------------------------------------------------------- */
 
 /*
- * The current list of nodes by load, and the queue limit that belongs to it
+ * The current list of nodes by load, and the queue limit computed from it
  * (opportunistic 3.2, 6).
  *
- * The first call after each scheduler_setting.node_sorting_interval makes the list.  It
- * is the only row of yquota_internal.load_list, which is unlogged, so there is no list
- * after a crash.  Only one transaction at a time makes the list.  Other transactions
- * use the existing list in the meantime, so that they never wait.
+ * The first call after each scheduler_setting.node_sorting_interval makes a new list.
+ * The list is the only row of yquota_internal.load_list.  The table is unlogged, so the
+ * list is lost in a crash.  Only one transaction at a time makes a list.  Other
+ * transactions do not wait; they use the previous list.
  */
 
 typedef struct YqLoadList
 {
-	int64		number;			/* number of the sort, from 1; 0: there is no list yet */
-	int32		max_queue_length;	/* queue length limit that nodes receive; -1: none */
-	int32		max_wait;		/* wait limit that nodes receive, milliseconds; -1: none */
-	const char **candidates;	/* the first nodes, up to nodes-used, if the caller wants them; palloc'd */
+	int64		number;			/* number of the list, counted from 1; 0: there is no list yet */
+	int32		max_queue_length;	/* limit on the queue length that is sent to nodes; -1: none */
+	int32		max_wait;		/* limit on the wait that is sent to nodes, in milliseconds; -1: none */
+	const char **candidates;	/* names of the first nodes, at most nodes-used, palloc'd; only if the caller wants
+								 * them */
 	int			candidate_count;
 } YqLoadList;
 
-/* Make the list if it is due, and return the current list. */
+/* Make a new list if it is time for one, and return the current list. */
 extern YqLoadList yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, TimestampTz now,
 									   bool wants_candidates);
 
@@ -82,19 +84,20 @@ extern YqLoadList yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAll
 
 typedef struct YqReportedNodes YqReportedNodes;
 
-/* The order in which the search for any node begins. */
+/* How the start position of a search for any node is chosen. */
 typedef struct YqAnywhereOrder
 {
-	bool		has_seed;		/* draws follow from the seed; otherwise they are random */
+	bool		has_seed;		/* true: the positions are computed from the seed; false: they are random */
 	int64		seed;
-	const int32 *starts;		/* recorded draws that replace the generated ones; NULL: none */
+	const int32 *starts;		/* recorded positions to be used instead; NULL: none */
 	int			start_count;
 } YqAnywhereOrder;
 
 /*
- * Open the nodes that have reported, and the candidates of a list, in the current
- * memory context.  A node is locked when the allocator requests it, after leaves and
- * before events and containers.
+ * Prepare to read the nodes that have reported, and the candidates of a list.  The
+ * result is allocated in the current memory context.  A node is locked when the
+ * allocator asks for it.  Locks of nodes come after locks of leaves, and before events
+ * and containers.
  */
 extern YqReportedNodes *yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
 											   const YqLoadList *list, const YqAnywhereOrder *order,
@@ -102,8 +105,9 @@ extern YqReportedNodes *yq_reported_nodes_open(const YqHierarchy *hierarchy, con
 extern YqNodeChoice *yq_reported_nodes_choice(YqReportedNodes *nodes);
 
 /*
- * Write the taken slots.  If a lock was missed, the function writes nothing and returns
- * false.  The caller then takes the lock, opens the nodes again, and decides again.
+ * Write the slots that were taken, and return true.  If a lock was missed, write
+ * nothing and return false.  The caller then calls yq_slot_locks_take_missed(), opens
+ * the nodes again and decides again.
  */
 extern bool yq_reported_nodes_close(YqReportedNodes *nodes);
 

@@ -37,7 +37,7 @@ yq_sharing_limits_copy(const YqCalculator *calculator, const YqSharingLimits *li
 	return copy;
 }
 
-/* Return how many containers of a size fit under a single limit. */
+/* Return how many more containers of this size a sharing limit admits. */
 static int64
 room_of(const YqCalculator *calculator, const YqSharingLimit *limit, const int64 *size)
 {
@@ -84,15 +84,18 @@ yq_sharing_limits_count(const YqCalculator *calculator, YqSharingLimits *limits,
 /* -- load sharing limits ------------------------------------------------------- */
 
 /*
- * Loads sharing limits from the tables.
+ * Load sharing limits from the tables.
  *
- * The lock is an object lock on yquota_internal.opportunistic_counter, and pg_locks
- * shows it as such.
+ * The lock on sharing is an object lock on yquota_internal.opportunistic_counter, and
+ * is visible as such in pg_locks.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_sharing);
 
-/* Limit on the changes that each call reads one by one, before they are moved to the counters. */
+/*
+ * Limit on the rows of changes that calls read one by one.  If there are more, they are
+ * added to the counters.
+ */
 #define MOST_CHANGES 64
 
 static void
@@ -114,17 +117,20 @@ yq_sql_lock_sharing(PG_FUNCTION_ARGS)
 typedef struct ConfiguredLimit
 {
 	const char *scope;
-	const char *name;			/* name of a queue; NULL: the limit applies to each user or application */
+	const char *name;			/* path of the queue; NULL: the limit applies to each user or each application */
 	int64		maximum_containers; /* PG_INT64_MAX: no limit */
-	int64	   *maximum;		/* PG_INT64_MAX: no limit of the type */
+	int64	   *maximum;		/* per type; PG_INT64_MAX: no limit */
 } ConfiguredLimit;
 
-/* The limits, kept until the configuration changes.  Usually there are none, and nothing is read. */
+/*
+ * The configured limits, kept until the configuration changes.  Usually there are none;
+ * then a call reads no table.
+ */
 static struct
 {
-	uint64		generation;		/* generation of the hierarchy; 0: nothing is loaded */
+	uint64		generation;		/* generation of the hierarchy for which the limits were read; 0: none have been read */
 	MemoryContext context;
-	ConfiguredLimit *limits;	/* in the order of evaluation */
+	ConfiguredLimit *limits;	/* in the order in which limits are checked */
 	int			count;
 }			configured;
 
@@ -141,7 +147,7 @@ read_maximum(const YqHierarchy *hierarchy, Datum value, bool isnull)
 	return maximum;
 }
 
-/* Columns of the statement, in its order. */
+/* Columns that the statement returns, counted from 0. */
 enum
 {
 	LIMIT_SCOPE,
@@ -197,7 +203,7 @@ read_configuration(const YqHierarchy *hierarchy)
 
 /* -- limits of an application ----------------------------------------------------- */
 
-/* Is this the queue with the path, or a descendant of it? */
+/* Is "path" the queue "above", or a descendant of it? */
 static bool
 is_within(YqBytes path, const char *above)
 {
@@ -231,8 +237,8 @@ typedef struct Counting
 {
 	const YqHierarchy *hierarchy;
 	YqSharingLimits *limits;
-	YqSharingLimit *limit;		/* the limit whose counter is looked up */
-	int			changes;		/* number of rows that contain changes */
+	YqSharingLimit *limit;		/* limit whose counter is being read */
+	int			changes;		/* number of rows of changes that were read */
 } Counting;
 
 static void

@@ -26,18 +26,18 @@
 #include "utils/memutils.h"
 #include "worker/worker.h"
 
-/* Size to which messages are truncated. */
+/* Length to which error messages are truncated. */
 #define MESSAGE_LENGTH 512
 
-/* The outcome that the process writes. */
+/* Result of a job, which the job's process writes to shared memory. */
 typedef struct JobOutcome
 {
-	bool		is_known;		/* false while the process is running */
-	int			sqlerrcode;		/* 0 if the job succeeded */
+	bool		is_known;		/* false: the process is still running, or has died */
+	int			sqlerrcode;		/* SQLSTATE of the error; 0: the job succeeded */
 	char		message[MESSAGE_LENGTH];
 } JobOutcome;
 
-/* The order that the process gets in bgw_extra. */
+/* Instructions that the process of a job receives in bgw_extra. */
 typedef struct JobOrder
 {
 	Oid			database;
@@ -48,9 +48,9 @@ typedef struct JobOrder
 StaticAssertDecl(sizeof(JobOrder) <= BGW_EXTRALEN,
 				 "JobOrder does not fit in bgw_extra");
 
-/* Functions of the worker */
+/* Functions that the worker calls */
 
-static BackgroundWorkerHandle *process = NULL;	/* NULL: there is no process */
+static BackgroundWorkerHandle *process = NULL;	/* NULL: no job is running */
 static dsm_segment *segment = NULL;
 
 static void
@@ -68,7 +68,7 @@ describe(BackgroundWorker *worker, const char *database_name, const JobOrder *or
 	worker->bgw_notify_pid = MyProcPid;
 }
 
-/* Shared memory for the outcome, which outlives the transaction. */
+/* Create the shared memory for the result of a job.  It stays mapped after the transaction ends. */
 static dsm_handle
 make_outcome(void)
 {
@@ -150,7 +150,7 @@ yq_job_state(char **error)
 	return state;
 }
 
-/* Functions of the process */
+/* Functions that the job's process calls */
 
 static void
 add_job_context(void *arg)
@@ -158,7 +158,7 @@ add_job_context(void *arg)
 	errcontext("yquota job \"%s\"", ((const char *) arg));
 }
 
-/* Perform the job, as a step of yq_worker_transaction(). */
+/* Run the job; a step for yq_worker_transaction(). */
 static void
 perform(void *job)
 {
@@ -168,7 +168,7 @@ perform(void *job)
 	yq_worker_execute("SELECT yquota_internal.run_job($1, 'worker')", lengthof(types), types, values, NULL);
 }
 
-/* Run the job in a transaction, and keep its outcome. */
+/* Run the job in a transaction, and store its result or its error. */
 static void
 attempt_job(char *job, JobOutcome *outcome)
 {
@@ -215,7 +215,7 @@ yq_job_main(Datum main_arg)
 	yq_worker_connect(order.database, &database_name);
 	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "yquota job",
 												ALLOCSET_DEFAULT_SIZES));
-	/* the segment no longer exists if the worker has exited */
+	/* if the worker has exited, the segment no longer exists */
 	shared = dsm_attach(order.outcome);
 	if (shared != NULL)
 		attempt_job(NameStr(order.job), dsm_segment_address(shared));

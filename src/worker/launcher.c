@@ -45,25 +45,25 @@
 #include "utils/wait_event.h"
 #include "worker/worker.h"
 
-/* The delay before a worker is started again.  Every early end doubles it. */
+/* Delay before a worker is started again.  It doubles each time a worker ends early. */
 #define RESTART_DELAY_MIN_MS	1000
 #define RESTART_DELAY_MAX_MS	(5 * 60 * 1000)
 
-/* A worker that has run for this time has not ended early. */
+/* A worker that ends after this time has not ended early. */
 #define LIFE_NOT_EARLY_MS		(60 * 1000)
 
-/* Seconds after which the server restarts a launcher that has died. */
+/* Number of seconds after which the server restarts the launcher if it has died. */
 #define LAUNCHER_RESTART_S		5
 
 typedef struct DatabaseEntry
 {
 	char	   *name;
-	bool		wanted;			/* yquota.databases contains the database */
-	BackgroundWorkerHandle *handle; /* NULL: no worker runs */
-	int			attempts;		/* number of consecutive attempts that ended early */
-	TimestampTz started_at;		/* system time, when handle is set */
-	TimestampTz retry_at;		/* system time, when handle is not set */
-	bool		complained;		/* the cause of a failed start has been logged */
+	bool		wanted;			/* does yquota.databases contain the database? */
+	BackgroundWorkerHandle *handle; /* NULL: the launcher runs no worker for this database */
+	int			attempts;		/* number of consecutive workers that ended early, or could not start */
+	TimestampTz started_at;		/* system time of the start; set if handle is not NULL */
+	TimestampTz retry_at;		/* system time of the next attempt; set if handle is NULL */
+	bool		complained;		/* has the reason why no worker can start already been logged? */
 } DatabaseEntry;
 
 static List *entries = NIL;
@@ -81,8 +81,8 @@ on_retry_signal(SIGNAL_ARGS)
 }
 
 /*
- * Return the names in yquota.databases, in the current memory context.  Returns NIL, after a log entry,
- * when the setting is not a list.
+ * Return the names in yquota.databases, allocated in the current memory context.  If
+ * the setting is not a valid list, write a log message and return NIL.
  */
 static List *
 listed_databases(void)
@@ -136,7 +136,7 @@ find_entry(const char *name)
 	return NULL;
 }
 
-/* Update the entries to match yquota.databases. */
+/* Add and mark entries so that they match yquota.databases. */
 static void
 read_list(void)
 {
@@ -167,7 +167,7 @@ read_list(void)
 	MemoryContextDelete(scratch);
 }
 
-/* Retry all workers at once, because something may have changed. */
+/* Forget all failures, so that every worker is tried again at once.  The cause of the failures may be gone. */
 static void
 forget_failures(void)
 {
@@ -194,7 +194,7 @@ delay_start(DatabaseEntry *entry)
 												  Min(milliseconds, RESTART_DELAY_MAX_MS));
 }
 
-/* Check whether the entry's worker has ended. */
+/* Find out whether the worker of an entry has ended. */
 static void
 check_worker(DatabaseEntry *entry)
 {
@@ -212,7 +212,7 @@ check_worker(DatabaseEntry *entry)
 	delay_start(entry);
 }
 
-/* Return the OID of the database, or InvalidOid when it is missing or does not allow connections. */
+/* Return the OID of the database, or InvalidOid if it does not exist or does not allow connections. */
 static Oid
 find_database(const char *name)
 {
@@ -228,7 +228,7 @@ find_database(const char *name)
 	relation = table_open(DatabaseRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_database_datname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
-	/* Scan without an index: without a database only the catalog itself can be opened. */
+	/* A process that is connected to no database can open pg_database, but not its indexes. */
 	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -245,7 +245,7 @@ find_database(const char *name)
 	return oid;
 }
 
-/* Start the entry's worker, or set the time of the next attempt. */
+/* Start the worker of an entry.  If this fails, set the time of the next attempt. */
 static void
 start_listed_worker(DatabaseEntry *entry)
 {
@@ -290,8 +290,8 @@ start_listed_worker(DatabaseEntry *entry)
 }
 
 /*
- * Check every entry.  Returns the number of milliseconds in which nothing is due, or -1
- * when nothing will be due until an event occurs.
+ * Check every entry, and start workers.  Returns the number of milliseconds until the
+ * next attempt.  If no attempt is needed, the result is -1.
  */
 static long
 tend_entries(void)

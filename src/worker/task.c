@@ -33,9 +33,8 @@
 /* -- session ------------------------------------------------------------------- */
 
 /*
- * The worker of a database and the processes of its jobs share these functions for
- * connections and transactions.  Each transaction prevents the extension from being
- * dropped.
+ * Connections and transactions of the worker of a database and of its job processes.
+ * During each transaction, the extension cannot be dropped.
  */
 
 void
@@ -54,8 +53,8 @@ yq_worker_process_describe(BackgroundWorker *worker, const char *type, const cha
 }
 
 /*
- * Set the parameters on which the process depends, because a database or role may have
- * changed them.  Older servers skip parameters that only newer servers have.
+ * Set the parameters on which the process depends to fixed values.  The database or the
+ * role may have other values.  A parameter that the server does not know is skipped.
  */
 static void
 pin_settings(void)
@@ -98,8 +97,9 @@ yq_worker_connect(Oid database, NameData *database_name)
 }
 
 /*
- * Prevent the extension from being dropped until the transaction ends, after waiting
- * for a concurrent DROP. Returns false when the extension does not exist.
+ * Lock the extension, so that it cannot be dropped until the transaction ends.  The
+ * lock waits for a concurrent DROP EXTENSION.  Returns false if the extension does not
+ * exist.
  */
 static bool
 lock_extension(void)
@@ -149,7 +149,7 @@ yq_worker_execute(const char *command, int count, Oid *types, Datum *values, con
 
 /* -- task ---------------------------------------------------------------------- */
 
-/* Delays before a failed task is tried again. */
+/* Shortest and longest delay before a failed task is tried again. */
 #define RETRY_DELAY_MIN_MS		1000
 #define RETRY_DELAY_MAX_MS		(5 * 60 * 1000)
 
@@ -175,14 +175,14 @@ add_task_context(void *arg)
 			   database_name, ((YqTask *) arg)->name);
 }
 
-/* Run the step of a task, for yq_worker_transaction(). */
+/* Run the step of a task; a step for yq_worker_transaction(). */
 static void
 run_step(void *task)
 {
 	((YqTask *) task)->step(task);
 }
 
-/* Set the time at which a failed or postponed task is tried again. */
+/* Set the time of the next attempt of a task that failed or was postponed. */
 static void
 delay_task(YqTask *task, int64 milliseconds)
 {
@@ -200,7 +200,10 @@ yq_task_note_failure(YqTask *task, const char *message)
 	task->failures++;
 	task->postponed = false;
 
-	/* randomize the delays, so that workers that fail together do not retry together */
+	/*
+	 * randomize the delay, so that workers that failed at the same time are not all tried
+	 * again at the same time
+	 */
 	delay_task(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
 												  milliseconds / 2, milliseconds));
 
@@ -232,7 +235,7 @@ yq_task_attempt(YqTask *task)
 	ErrorContextCallback callback = {error_context_stack, add_task_context, task};
 	volatile bool succeeded = false;
 
-	/* Discard a cancel request that arrived between transactions. */
+	/* Discard a cancel request that arrived between two transactions. */
 	QueryCancelPending = false;
 	SetCurrentStatementStartTimestamp();
 	pgstat_report_activity(STATE_RUNNING, task->activity);

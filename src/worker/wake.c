@@ -31,20 +31,20 @@
 /* -- give way ------------------------------------------------------------------ */
 
 /*
- * Workers exit when a command must be alone in their database.
+ * End workers if a command needs their database for itself.
  *
- * Some commands refuse to run while another process is connected, after waiting a few
- * seconds for its exit. These are DROP DATABASE, ALTER DATABASE ... RENAME and SET
- * TABLESPACE, and CREATE DATABASE from a template. Before such a command, the hook
- * takes the lock on the database that the command will take, so that no further worker
- * can connect.  The hook then ends the connected workers, and the command itself waits
- * for their exit. The hook acts only for the owner of the database: the command refuses
- * other roles, which must not be able to end workers.
+ * Some commands wait a few seconds for other processes in a database to exit, and then
+ * fail.  They are DROP DATABASE, ALTER DATABASE ... RENAME TO, ALTER DATABASE ... SET
+ * TABLESPACE and CREATE DATABASE from a template.  Before such a command, the hook
+ * takes the lock on the database that the command will take.  No new worker can then
+ * connect.  Then it sends SIGTERM to the workers; the command itself waits until they
+ * have exited.  The hook does this only for the owner of the database.  The server
+ * refuses the command to other roles, and these must not be able to end workers.
  */
 
 static ProcessUtility_hook_type previous_hook = NULL;
 
-/* Return the argument of an option, or NULL. */
+/* Return the option with this name, or NULL. */
 static DefElem *
 find_option(List *options, const char *name)
 {
@@ -61,8 +61,8 @@ find_option(List *options, const char *name)
 }
 
 /*
- * Return the database in which the command must be alone, and the lock that the command
- * will take on it. Returns NULL for every other command.
+ * Return the name of the database that the command needs for itself, and set *lockmode
+ * to the lock that the command takes on it.  Returns NULL for any other command.
  */
 static const char *
 database_needed_alone(Node *command, LOCKMODE *lockmode)
@@ -119,7 +119,7 @@ on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 		   QueryEnvironment *environment, DestReceiver *receiver,
 		   QueryCompletion *completion)
 {
-	/* the server refuses the command in a transaction block or during recovery */
+	/* in a transaction block and during recovery, the server refuses these commands anyway */
 	if (context == PROCESS_UTILITY_TOPLEVEL && !IsInTransactionBlock(true) &&
 		!RecoveryInProgress())
 		give_way(statement->utilityStmt);
@@ -142,10 +142,12 @@ yq_give_way_init(void)
 /* -- wake ---------------------------------------------------------------------- */
 
 /*
- * Flags store the requests of a transaction.  A transaction callback performs them
- * after the commit is visible, so that the worker finds the committed rows.  The
- * callback must not fail: it reads shared memory, sets latches and sends signals, and
- * at worst raises a warning.
+ * Wake or start a worker when the transaction commits.
+ *
+ * A call sets a flag.  A transaction callback then acts after the commit, when the
+ * worker can see the committed rows.  At this point, the callback must not raise an
+ * error.  It only reads shared memory, sets latches and sends signals; the worst that
+ * it raises is a warning.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_is_worker);
@@ -158,7 +160,7 @@ static bool callback_registered = false;
 static bool wake_wanted = false;
 static bool start_wanted = false;
 
-/* Values that are looked up before the commit, because a look-up may fail. */
+/* Values that are looked up when the flag is set, because a look-up after the commit could fail. */
 static NameData database_name;
 static bool database_is_listed = false;
 
@@ -188,9 +190,10 @@ send_signal(PGPROC *process, int signal_number)
 }
 
 /*
- * Call "action" for every process of a type and database.  Returns the number of
- * processes.  PGPROC entries stay in place, and the type is looked up by pid.  If a
- * process ends in the meantime, at worst a latch is set that no process waits for.
+ * Call "action" for every process of the given type in a database.  Returns the number
+ * of processes.  PGPROC entries are never freed, and the type is looked up by the pid.
+ * If a process ends during the call, the worst result is that a latch is set for which
+ * nobody waits.
  */
 static int
 for_each_process(const char *type, Oid database, ProcessAction action,
@@ -211,7 +214,7 @@ for_each_process(const char *type, Oid database, ProcessAction action,
 	return count;
 }
 
-/* is_worker(pid): is the process a worker?  pg_stat_activity hides the type from most roles */
+/* is_worker(pid): is the process a worker?  Most roles cannot see the type in pg_stat_activity */
 Datum
 yq_sql_is_worker(PG_FUNCTION_ARGS)
 {
@@ -225,7 +228,10 @@ yq_worker_signal(Oid database, int signal_number)
 	(void) for_each_process(YQ_JOB_TYPE, database, send_signal, signal_number);
 }
 
-/* Make the launcher check this database now.  Returns false when the database is not listed. */
+/*
+ * Signal the launcher to try this database now.  Returns false if the database is not
+ * listed, or if there is no launcher.
+ */
 static bool
 ask_launcher(void)
 {
@@ -233,7 +239,7 @@ ask_launcher(void)
 		for_each_process(YQ_LAUNCHER_TYPE, InvalidOid, send_signal, SIGUSR2) > 0;
 }
 
-/* If the database is listed, let the launcher start the worker; otherwise start a worker here. */
+/* Start a worker at once.  If the database is listed, the launcher starts it; otherwise, this backend does. */
 static void
 start_worker_now(void)
 {
@@ -276,7 +282,7 @@ wake_at_transaction_end(XactEvent event, void *arg)
 		start_worker_now();
 }
 
-/* Prepare a request of either kind: register the callback, and read the data that it needs. */
+/* Prepare for a wake-up or a start at commit: register the callback, and look up the data that it needs. */
 static void
 prepare_wake(void)
 {
@@ -307,7 +313,7 @@ yq_worker_start_at_commit(void)
  * SQL functions
  */
 
-/* yquota_internal.note_clock_setting(), trigger of clock_setting */
+/* yquota_internal.note_clock_setting(): trigger on clock_setting */
 Datum
 yq_sql_note_clock_setting(PG_FUNCTION_ARGS)
 {

@@ -47,17 +47,17 @@
 #include "worker/task.h"
 #include "worker/worker.h"
 
-/* The advisory lock.  Its last number cannot be used from SQL, which uses 1 and 2. */
+/* Advisory lock of the worker.  SQL functions cannot take it, because its last field is neither 1 nor 2. */
 #define WORKER_LOCK_KEY			0x79717561
 #define WORKER_LOCK_CLASS		0x7971
 
-/* The time within which an exiting worker releases its lock. */
+/* Time within which a worker that is about to exit releases its lock. */
 #define WORKER_LOCK_PATIENCE_MS 2000
 
-/* Limit on the wait for a lock when prices are published (docs/design.md 2). */
+/* Limit on how long a task that publishes prices waits for a lock (docs/design.md 2). */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
 
-/* The longest sleep, which limits the cost of a lost wake-up. */
+/* Longest sleep.  A wake-up that was lost delays the tasks by at most this time. */
 #define SLEEP_MAX_MS			(60 * 1000)
 
 static void run_command(YqTask *task);
@@ -71,7 +71,10 @@ static void start_up(YqTask *task);
 static void record(YqTask *task);
 static void sign_off(YqTask *task);
 
-/* Intervals from the configuration of queues when it was last read; 0: not read yet. */
+/*
+ * Intervals of the queue policies, from the last reading of the configuration.  0: not
+ * read yet, or switched off.
+ */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
 static int	preempt_interval_ms = 0;
@@ -153,7 +156,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.apply_waiting(false)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* jobs: each task first checks whether the job is due and pg_cron does not run it */
+	/* periodic jobs; each of these tasks first checks whether its job is due, and whether pg_cron runs it */
 	[CREDIT] = {
 		.name = "credit",
 		.activity = "yquota: maintaining credit",
@@ -163,8 +166,8 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.interval_ms = &yq_compute_interval
 	},
 	/*
-	 * not a job: crossings are found within yquota.compute_interval, and this task runs
-	 * after credit was granted
+	 * this task is no job: it must find crossed thresholds within yquota.compute_interval,
+	 * and run after new credit has been granted
 	 */
 	[THRESHOLDS] = {
 		.name = "thresholds",
@@ -174,7 +177,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.note_crossings($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* each long job has its own process; only one runs at a time */
+	/* long jobs; each runs in its own process, and only one at a time */
 	[SEAL] = {
 		.name = "seal",
 		.activity = "yquota: checking whether history is to be sealed",
@@ -238,7 +241,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.watch_decisions($1), yquota_internal.watch_node_reports($1), yquota_internal.watch_plans($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* policies of the scheduler, which have their own intervals */
+	/* policies of queues and the scheduler; each has its own interval */
 	[MANAGE_QUEUES] = {
 		.name = "manage queues",
 		.activity = "yquota: managing queues",
@@ -310,26 +313,23 @@ static YqWorkerOrder order;
 static NameData database_name;
 static MemoryContext step_context = NULL;
 
-/* The results of the last check. */
+/* Results of the last run of check_state(). */
 static bool told_to_stop = false;
 static bool no_longer_listed = false;
-static bool started = false;	/* worker_state names this process */
-static bool was_started = false;	/* worker_state has contained this process before */
+static bool started = false;	/* does worker_state name this process as the worker? */
+static bool was_started = false;	/* has worker_state ever named this process? */
 static bool clock_was_set = false;
 
-/* Set when the last run of the task "credit" has recorded something, so that there may be more to do. */
+/* Has the last run of the task "credit" recorded anything?  If so, the next batch may have more to record. */
 static bool more_credit_is_due = false;
 
-/* The task whose job another process performs (NULL: none), and the start of the job (system time). */
+/* Task whose job is running in another process, or NULL, and the system time at which the job was started. */
 static YqTask *task_of_job = NULL;
 static TimestampTz job_began_at = 0;
 
 /* Due times */
 
-/*
- * Return the result of yq_task_milliseconds_until_due().  A job that is due also waits
- * for the end of another job.
- */
+/* Return the milliseconds until the task is due.  A task with a job is not due while another job is running. */
 static long
 milliseconds_until_due(const YqTask *task)
 {
@@ -359,7 +359,7 @@ milliseconds_to_sleep(void)
 	return sleep;
 }
 
-/* Retry failing tasks at once, because a change may let them succeed. */
+/* Try failed tasks again at once, because a change may have removed the cause. */
 static void
 retry_at_once(void)
 {
@@ -371,7 +371,7 @@ retry_at_once(void)
 
 /* Steps of tasks */
 
-/* Run the SQL of a periodic task. */
+/* Run the SQL of a periodic task, and record the time of the run. */
 static void
 run_at_clock(YqTask *task, const char *command)
 {
@@ -391,9 +391,9 @@ run_command(YqTask *task)
 }
 
 /*
- * Run a single batch.  While grants are left for the next batch, reading balances is
- * slow.  The task "thresholds", which reads all balances, therefore waits for the last
- * batch; prices do not wait.
+ * Maintain credit in a single batch.  While more batches are needed, reading balances
+ * is slow.  Therefore the task "thresholds", which reads all balances, runs only after
+ * the last batch.  Prices are published between batches.
  */
 static void
 maintain_credit(YqTask *task)
@@ -410,7 +410,7 @@ maintain_credit(YqTask *task)
 		task->last_run = 0;
 }
 
-/* Start a process for the job when it is due. */
+/* If the job of the task is due, start a process for it. */
 static void
 start_job_when_due(YqTask *task)
 {
@@ -426,8 +426,9 @@ start_job_when_due(YqTask *task)
 }
 
 /*
- * Record the outcome of a job whose process has ended.  If a job has run for some time
- * and then could not get a lock, it waits for the same time before it starts again.
+ * If the process of a job has ended, record the outcome.  A job that could not get a
+ * lock is postponed by the time for which it has run.  Otherwise, it could start again
+ * and again.
  */
 static void
 collect_job(void)
@@ -440,7 +441,7 @@ collect_job(void)
 		return;
 	task_of_job = NULL;
 	task->outcome_is_open = false;
-	/* there may be more to do */
+	/* run the task again soon, because the job may have left work for another run */
 	task->last_run = 0;
 	if (state == YQ_JOB_DONE)
 		yq_task_note_success(task);
@@ -452,7 +453,7 @@ collect_job(void)
 		yq_task_note_failure(task, error);
 }
 
-/* Columns of the statement, from 1. */
+/* Columns that the statement returns, counted from 1. */
 typedef enum PolicyColumn
 {
 	POLICY_MANAGE_QUEUES = 1,
@@ -461,7 +462,7 @@ typedef enum PolicyColumn
 	POLICY_FOLLOW_PLANS
 } PolicyColumn;
 
-/* Return the milliseconds in a column, or 0. */
+/* Return the interval in a column in milliseconds, or 0 if the policy is switched off. */
 static int
 interval_of_column(PolicyColumn column)
 {
@@ -471,7 +472,7 @@ interval_of_column(PolicyColumn column)
 	return isnull ? 0 : (int) Max(1, Min(DatumGetInt64(value), PG_INT32_MAX));
 }
 
-/* Set the interval of a policy.  If the policy is switched off, forget its failures. */
+/* Set the interval of a policy.  If the policy is switched off (0), forget its failures. */
 static void
 set_interval(YqTask *task, int *interval_ms, int milliseconds)
 {
@@ -492,7 +493,10 @@ read_queue_policies(void)
 	set_interval(&periodic[FOLLOW_PLANS], &follow_plans_interval_ms, interval_of_column(POLICY_FOLLOW_PLANS));
 }
 
-/* Run SQL whose effect is visible in the queues.  The time of the run is not recorded. */
+/*
+ * Run the SQL of a policy.  worker_state does not record the run, because its effect is
+ * visible in the queues.
+ */
 static void
 run_queue_policy(YqTask *task)
 {
@@ -502,7 +506,10 @@ run_queue_policy(YqTask *task)
 	task->last_run = now;
 }
 
-/* Run a transaction for each item, without a pause, until no items are left. */
+/*
+ * Run the SQL of a task.  Unless it reports that nothing is left to do, the task is due
+ * again at once, and runs in another transaction.
+ */
 static void
 run_until_done(YqTask *task)
 {
@@ -514,8 +521,9 @@ run_until_done(YqTask *task)
 }
 
 /*
- * Release batch after batch without a pause.  The task does nothing while allocation
- * cycles run, because cycles also release expired decisions.
+ * Release a batch of expired containers.  If the batch was full, the task is due again
+ * at once.  While an allocation cycle runs, the task does nothing, because the cycle
+ * releases expired containers itself.
  */
 static void
 release_expired(YqTask *task)
@@ -526,7 +534,7 @@ release_expired(YqTask *task)
 	task->last_run = is_done ? now : 0;
 }
 
-/* Read the clock and the policies of queues, and check whether the worker must exit. */
+/* Read the clock and the intervals of policies, and find out whether the worker must exit. */
 static void
 check_state(YqTask *task)
 {
@@ -550,14 +558,14 @@ check_state(YqTask *task)
 											  SPI_tuptable->tupdesc, 1, &isnull));
 
 	/*
-	 * stop_worker() removes this process from the row, and start_worker() may have come
-	 * before the worker exited
+	 * stop_worker() removes the pid of this process from the row; start_worker() may have
+	 * been called since, before this process has exited
 	 */
 	pid = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
 	started = started && !isnull && DatumGetInt32(pid) == MyProcPid;
 }
 
-/* Become the worker, and record the time without a worker as an outage. */
+/* Enter this process in worker_state.  The time since the last worker is recorded as an outage. */
 static void
 start_up(YqTask *task)
 {
@@ -569,7 +577,7 @@ start_up(YqTask *task)
 	periodic[COMPUTE].last_run = now;
 }
 
-/* Return the names of the postponed tasks, as text[]. */
+/* Return the names of the tasks that are postponed now, as a text array. */
 static Datum
 postponed_tasks(void)
 {
@@ -595,7 +603,7 @@ failures_in_all(void)
 	return failures;
 }
 
-/* Update worker_state and the alerts. */
+/* Write the state of the tasks to worker_state, and raise or clear alerts. */
 static void
 record(YqTask *task)
 {
@@ -624,7 +632,7 @@ record(YqTask *task)
 			8, types, values, nulls);
 }
 
-/* Record that the worker exits on purpose, so that the time until the next worker is not an outage. */
+/* Record that the worker exits on purpose.  The time until the next worker is then not counted as an outage. */
 static void
 sign_off(YqTask *task)
 {
@@ -634,7 +642,7 @@ sign_off(YqTask *task)
 	yq_worker_execute("SELECT yquota_internal.worker_leave($1, $2)", 2, types, values, NULL);
 }
 
-/* The main loop of a worker */
+/* Main loop of the worker */
 
 static void
 leave(const char *reason)
@@ -658,8 +666,9 @@ leave_if_told(void)
 }
 
 /*
- * Exit if the server requests it.  A cancel request that arrives between two tasks has
- * nothing to cancel; the hold prevents it from ending the worker.
+ * Exit if the server requests it.  A cancel request that arrives between two tasks is
+ * discarded, because there is nothing to cancel.  Without the hold, it would end the
+ * worker.
  */
 static void
 check_for_shutdown(void)
@@ -670,7 +679,7 @@ check_for_shutdown(void)
 	RESUME_CANCEL_INTERRUPTS();
 }
 
-/* Run the periodic tasks that are due.  Returns true if there was one. */
+/* Run the periodic tasks that are due.  Returns true if at least one was due. */
 static bool
 run_periodic_tasks(void)
 {
@@ -689,7 +698,7 @@ run_periodic_tasks(void)
 	return has_run;
 }
 
-/* Run all due tasks.  Returns the number of milliseconds to sleep. */
+/* Run all tasks that are due.  Returns the number of milliseconds to sleep. */
 static long
 run_due_tasks(void)
 {
@@ -722,13 +731,13 @@ run_due_tasks(void)
 	}
 	leave_if_told();
 	/*
-	 * a task that waited for locks or parallel workers may have reset a latch that was set to wake the
-	 * worker
+	 * Do not sleep after a task has run.  While it waited for a lock or for parallel
+	 * workers, it may have reset the latch that was set to wake the worker.
 	 */
 	return has_run ? 0 : milliseconds_to_sleep();
 }
 
-/* Become the only worker of this database.  Returns false if another worker is running and does not exit. */
+/* Become the only worker of this database.  Returns false if another worker keeps its lock. */
 static bool
 lock_office(uint32 wait_event)
 {

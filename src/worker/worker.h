@@ -17,100 +17,103 @@
 #include "fmgr.h"
 #include "postmaster/bgworker.h"
 
-/* Names of the processes in pg_stat_activity.backend_type. */
+/* Types of the processes, as pg_stat_activity.backend_type shows them. */
 #define YQ_LAUNCHER_TYPE	"yquota launcher"
 #define YQ_WORKER_TYPE		"yquota worker"
 #define YQ_JOB_TYPE		"yquota job"
 
-/* The time for which a task waits for a lock before it is postponed. */
+/* Time for which a task waits for a lock.  After that, the task is postponed. */
 #define YQ_TASK_LOCK_TIMEOUT_MS 500
 
-/* The order that a worker gets at its start, in bgw_extra. */
+/* Data that a worker receives in bgw_extra when it is started. */
 typedef struct YqWorkerOrder
 {
 	Oid			database;
-	bool		from_launcher;	/* the worker exits when yquota.databases no longer contains its database */
-	bool		repeated;		/* an earlier worker of the launcher has ended early */
+	bool		from_launcher;	/* started by the launcher; the worker exits when yquota.databases no longer lists
+								 * the database */
+	bool		repeated;		/* has the launcher's previous worker for this database ended early? */
 } YqWorkerOrder;
 
 StaticAssertDecl(sizeof(YqWorkerOrder) <= BGW_EXTRALEN,
 				 "YqWorkerOrder does not fit in bgw_extra");
 
-/*
- * Register the launcher, and the hook that ends workers for commands on databases.  The
- * library calls this when it is preloaded.
- */
+/* Register the launcher.  The library calls this function when it is preloaded. */
 extern void yq_worker_init(void);
 
-/* launcher.c: fill in the registration of a worker; read yquota.databases. */
+/* launcher.c: fill in the registration of a worker; does yquota.databases list a database? */
 extern void yq_worker_describe(BackgroundWorker *worker, const char *database_name,
 							   const YqWorkerOrder *order);
 extern bool yq_launcher_lists(const char *database_name);
 
 /*
- * wake.c: at commit of the current transaction, wake the worker of this database, or
- * start a worker.  If the database is listed and no worker runs, waking makes the
- * launcher try again, and starting is left to the launcher.  Nothing happens when the
- * transaction aborts.
+ * wake.c: when the current transaction commits, wake the worker of this database, or
+ * start a worker.  If the database is listed, the launcher starts it.  The launcher
+ * also starts a worker if there is none to wake.  If the transaction aborts, nothing
+ * happens.
  */
 extern void yq_worker_wake_at_commit(void);
 extern void yq_worker_start_at_commit(void);
 
-/* wake.c: send a signal to the workers of a database, and to the processes of their jobs. */
+/* wake.c: send a signal to the workers of a database and to the processes of its jobs. */
 extern void yq_worker_signal(Oid database, int signal_number);
 
-/* wake.c: install the hook that ends workers for commands that must be alone in their database. */
+/* wake.c: install the hook that ends workers before commands that need their database for themselves. */
 extern void yq_give_way_init(void);
 
 /*
- * task.c: fill in the registration of a process that serves a database, except for its
- * name.  The server does not restart the process.  The entry point of the process can
- * read the order.
+ * task.c: fill in the registration of a process that serves a database.  The caller
+ * adds the name.  The server does not restart the process.  The order is passed to the
+ * entry point in bgw_extra.
  */
 extern void yq_worker_process_describe(BackgroundWorker *worker, const char *type, const char *function,
 									   const void *order, Size order_size);
 
 /*
- * task.c: connect the process to a database, and return its name.  Afterwards the
- * settings on which the process depends are set.
+ * task.c: connect the process to a database, and return the name of the database.  The
+ * function also sets the parameters on which the process depends.
  */
 extern void yq_worker_connect(Oid database, NameData *database_name);
 
 /*
  * task.c: run a step in its own transaction, connected to SPI.  During the transaction,
- * the extension cannot be dropped.  Returns false when the extension is not installed.
- * On an error, the caller aborts the transaction. A lock timeout of 0 means no timeout.
+ * the extension cannot be dropped.  Returns false if the extension is not installed.
+ * If an error is raised, the caller aborts the transaction.  A lock timeout of 0 means
+ * no timeout.
  */
 typedef void (*YqWorkerStep) (void *argument);
 extern bool yq_worker_transaction(int lock_timeout_ms, YqWorkerStep step, void *argument);
 
-/* task.c: run SQL with the given parameters.  It raises no errors other than those of the SQL. */
+/*
+ * task.c: execute SQL with parameters.  Apart from an unexpected SPI result, only the
+ * SQL itself raises errors.
+ */
 extern void yq_worker_execute(const char *command, int count, Oid *types, Datum *values,
 							  const char *nulls);
 
 /*
- * job.c: start a process that performs a row of yquota_internal.job.  A worker has only one such process at
- * a time.  The server sets the worker's latch when the process has ended.  Raises an error when no
- * background worker slot is free.
+ * job.c: start a process for a job, which is a row of yquota_internal.job.  A worker
+ * can have only one such process at a time.  When the process has ended, the server
+ * sets the worker's latch.  Raises an error if no background worker slot is free.
  */
 extern void yq_job_start(const char *job, const char *database_name);
 
 /*
- * job.c: return the state of that process.  The end of a process is returned only once.
- * The error of a failed process is in the current memory context.
+ * job.c: return the state of the process that yq_job_start() started.  After the end of
+ * the process, the first call returns how the job ended, and later calls return
+ * YQ_JOB_NONE.  For a failed job, *error is palloc'd.
  */
 typedef enum YqJobState
 {
 	YQ_JOB_NONE,
 	YQ_JOB_RUNS,
 	YQ_JOB_DONE,
-	YQ_JOB_POSTPONED,			/* the job would have had to wait for a lock */
+	YQ_JOB_POSTPONED,			/* the job could not get a lock in time */
 	YQ_JOB_FAILED
 } YqJobState;
 
 extern YqJobState yq_job_state(char **error);
 
-/* Entry points of the processes. */
+/* Entry points of the launcher, the worker and the process of a job. */
 extern PGDLLEXPORT void yq_launcher_main(Datum main_arg);
 extern PGDLLEXPORT void yq_worker_main(Datum main_arg);
 extern PGDLLEXPORT void yq_job_main(Datum main_arg);

@@ -142,9 +142,10 @@ yq_container_queue_room(const YqContainerQueue *queue)
 }
 
 /*
- * Does the node have room for OPPORTUNISTIC containers?  Containers that use memory
- * beyond the node's size need virtual memory in the same ratio.  The check of virtual
- * memory would deny them that memory, so it applies only to free memory.
+ * Does the node have room for an OPPORTUNISTIC container?  Its memory may go beyond the
+ * node's size, into memory that is allocated but not used.  The check of virtual
+ * memory, which has the same ratio, would never allow this.  Virtual memory is
+ * therefore only checked if the container fits into unallocated memory.
  */
 static bool
 has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
@@ -175,8 +176,8 @@ start(YqContainerQueue *queue, YqNodeContainer *container)
 }
 
 /*
- * Start GUARANTEED containers from the head of the queue while there is room.  Returns
- * whether all were started.
+ * Start GUARANTEED containers from the head of the queue, as long as there is room.
+ * Returns true if all of them have been started.
  */
 static bool
 start_guaranteed(YqContainerQueue *queue, bool is_forced)
@@ -193,7 +194,10 @@ start_guaranteed(YqContainerQueue *queue, bool is_forced)
 	return true;
 }
 
-/* Start OPPORTUNISTIC containers.  A container without room blocks all containers after it in the order. */
+/*
+ * Start waiting OPPORTUNISTIC containers in order.  If a container has no room, later
+ * ones do not start either.
+ */
 static void
 start_opportunistic(YqContainerQueue *queue)
 {
@@ -216,8 +220,8 @@ start_waiting(YqContainerQueue *queue, bool is_forced)
 }
 
 /*
- * Does the node start GUARANTEED containers without a check for room?  It does if it
- * queues no OPPORTUNISTIC containers.
+ * Does the node start GUARANTEED containers even if there is no room?  It does so if
+ * its queue has no place for OPPORTUNISTIC containers.
  */
 static bool
 starts_by_force(const YqContainerQueue *queue)
@@ -261,7 +265,8 @@ yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer 
 
 /*
  * Pause or kill OPPORTUNISTIC containers until no amount is lacking.  If all of them
- * are not enough, they are still paused or killed.  Returns their number.
+ * together are not enough, all are paused or killed.  Returns the number of these
+ * containers.
  */
 static int
 free_amounts(YqContainerQueue *queue, YqNodeAmounts lacking, const YqNodeContainer *made_room_for)
@@ -330,8 +335,8 @@ yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container)
 }
 
 /*
- * Do all waiting containers and the arriving container together fit into the room of
- * OPPORTUNISTIC containers?
+ * Would the arriving container and all waiting containers together fit into the room
+ * for OPPORTUNISTIC containers?
  */
 static bool
 can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *container)

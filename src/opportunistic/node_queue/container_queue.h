@@ -28,76 +28,90 @@
 
 #include "opportunistic/node_queue/node_container.h"
 
-/* Make a queue in the current memory context. */
+/* Create a queue in the current memory context. */
 extern YqContainerQueue *yq_container_queue_make(const YqContainerQueueSettings *settings);
 
-/* Add a container that is already at the node, at the end of the queue or list that its state implies. */
+/*
+ * Add a container that is already at the node.  It is appended to the waiting or
+ * running containers, depending on its state.
+ */
 extern void yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container);
 
-/* Let a container arrive.  Afterwards its state is running, waiting or GONE. */
+/* Process the arrival of a container.  After the call, the container runs, waits, or is GONE. */
 extern void yq_container_queue_arrive(YqContainerQueue *queue, YqNodeContainer *container);
 
 /*
- * Remove a container that has ended, whether it ran or waited.  The caller removes
- * several containers before any other container starts.  Returns true if the container
- * ran, so that others may start.
+ * Remove a container that has ended, from the running or the waiting containers.  If
+ * several containers have ended, the caller removes all of them before it starts
+ * others.  Returns true if the container was running, so that others may have room now.
  */
 extern bool yq_container_queue_remove(YqContainerQueue *queue, YqNodeContainer *container);
 
-/* Remove a container that has ended, and start other containers in its room. */
+/* Remove a container that has ended, and start waiting containers in its room. */
 extern void yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container);
 
-/* Move a PAUSING container, which has released its resources, to the end of its queue. */
+/* Move a PAUSING container to the end of its queue.  The container has released its resources. */
 extern void yq_container_queue_paused(YqContainerQueue *queue, YqNodeContainer *container);
 
 /*
- * Promote or demote a container.  A waiting container moves to the end of the other
- * queue.  Other containers make room for a promoted container.
+ * Change the execution type of a container.  A waiting container moves to the end of
+ * the other queue.  If it becomes GUARANTEED, OPPORTUNISTIC containers are paused or
+ * killed to make room for it.
  */
 extern void yq_container_queue_change_type(YqContainerQueue *queue, YqNodeContainer *container, bool is_guaranteed);
 
 /*
- * Drop the newest of the waiting OPPORTUNISTIC containers that exceed a limit.  Paused
- * containers are neither dropped nor counted.  A negative limit means no limit.
+ * Drop waiting OPPORTUNISTIC containers until at most "limit" wait.  The newest are
+ * dropped first.  Paused containers are not dropped and do not count.  A negative limit
+ * means no limit.
  */
 extern void yq_container_queue_shed(YqContainerQueue *queue, int limit);
 
-/* Return the amounts that the node lacks to run all waiting GUARANTEED containers, up to the given one. */
+/*
+ * Return the amounts that the node lacks to start the given GUARANTEED container and
+ * all GUARANTEED containers that wait before it.
+ */
 extern YqNodeAmounts yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer *container);
 
-/* Would a GUARANTEED container start at once if it were the last to wait, without others making room? */
+/*
+ * Would this GUARANTEED container start at once if it were the last in its queue,
+ * without pausing or killing other containers?
+ */
 extern bool yq_container_queue_starts_at_once(const YqContainerQueue *queue, const YqNodeContainer *container);
 
-/* Start the containers that can start, as after a recovery. */
+/* Start the waiting containers that have room, for example after a recovery. */
 extern void yq_container_queue_start_pending(YqContainerQueue *queue);
 
 /*
  * Pause or kill OPPORTUNISTIC containers until their amounts cover the excess of the
- * measured use. Amounts that are being freed, or were freed since the report, count,
- * too.  Returns the number of containers.
+ * measured use.  Amounts that are being freed, or have been freed since the report,
+ * count as covered.  Returns the number of containers that were paused or killed.
  */
 extern int	yq_container_queue_preempt(YqContainerQueue *queue);
 
-/* Sums over the containers that run at the node, including those that are being killed or paused. */
+/* Amounts of the containers that run at the node.  Containers that are being killed or paused are included. */
 typedef struct YqRunningSums
 {
 	YqNodeAmounts guaranteed;
-	YqNodeAmounts guaranteed_since;	/* amounts of those that began to run after the report of the measured use */
+	YqNodeAmounts guaranteed_since;	/* amounts of containers that began to run after the report of the measured use */
 	YqNodeAmounts opportunistic_since;
 } YqRunningSums;
 
 extern YqRunningSums yq_container_queue_running(const YqContainerQueue *queue);
 
-/* Return the unallocated amounts, which are the room in Hadoop; negative at an over-allocated node. */
+/*
+ * Return the node's unallocated amounts, which are its room in Hadoop.  At an
+ * over-allocated node they are negative.
+ */
 extern YqNodeAmounts yq_container_queue_free(const YqContainerQueue *queue);
 
 /*
- * Return the room for OPPORTUNISTIC containers: the unallocated amounts, or the room by
- * measured use if that is larger.
+ * Return the room for OPPORTUNISTIC containers.  It is the larger of the unallocated
+ * amounts and the room that the measured use leaves.
  */
 extern YqNodeAmounts yq_container_queue_room(const YqContainerQueue *queue);
 
-/* Return the capacity that the node reports for its queue. */
+/* Return the capacity that the node reports for its queue of OPPORTUNISTIC containers. */
 extern int	yq_container_queue_capacity(const YqContainerQueue *queue);
 
 #endif							/* YQ_CONTAINER_QUEUE_H */

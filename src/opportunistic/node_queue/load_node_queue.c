@@ -25,7 +25,7 @@
 
 /* -- load measured use --------------------------------------------------------- */
 
-/* Loads the measured use of a node from its last report, and the amounts freed there since the report. */
+/* Load the measured use of a node from its last report, and the amounts that were freed since the report. */
 
 /* -- reading ----------------------------------------------------------------- */
 
@@ -75,9 +75,9 @@ read_freed(YqMeasuredUse *use, YqIndexScan *scan, TupleTableSlot *slot)
 }
 
 /*
- * Load the measured use into a queue that has no containers yet.  The function ignores
- * a report that is older than scheduler_setting.report_max_age or later than the clock,
- * and every report on a standby.
+ * Load the measured use into a queue that has no containers yet.  A report is ignored
+ * if it is older than scheduler_setting.report_max_age, or if its time lies after the
+ * clock.  On a standby, every report is ignored.
  */
 static void
 load_measured_use(YqNodeQueue *queue)
@@ -87,7 +87,7 @@ load_measured_use(YqNodeQueue *queue)
 	YqIndexScan *scan;
 	TupleTableSlot *slot;
 
-	/* on a standby, unlogged tables are empty and cannot be opened */
+	/* unlogged tables cannot be read on a standby */
 	if (RecoveryInProgress())
 		return;
 	scan = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
@@ -131,12 +131,13 @@ yq_record_node_preemption(YqNodeQueue *queue)
 /* -- load node order ----------------------------------------------------------- */
 
 /*
- * Loads the ranks for the orders of a node's queue from tables.
+ * Load the ranks by which waiting containers start and running containers are killed.
  *
- * Credits and progress, which are compared exactly, become ranks here.
+ * Orders by credits and by progress compare exact decimal numbers.  Statements here
+ * turn these numbers into integer ranks.
  */
 
-/* Rows of some containers, and the statement that ranks them. */
+/* The rows of the containers to be ranked. */
 typedef struct Ranking
 {
 	YqNodeQueue *queue;
@@ -144,7 +145,10 @@ typedef struct Ranking
 	int			count;
 } Ranking;
 
-/* Select a container's number (from 1), its rank, and the value that is shown to users, or NULL. */
+/*
+ * FROM clause of the statements that rank containers.  Each statement returns a
+ * container's number (from 1), its rank, and the value that is shown to users, or NULL.
+ */
 #define OF_CONTAINERS \
 	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) " \
 	"JOIN yquota_internal.ranked_container AS r ON r.container_id = q.container_id"
@@ -199,7 +203,7 @@ take_largest(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 static void
 rank_by_progress(Ranking *ranking)
 {
-	/* progress is stored with 18 decimals, so the product is an integer */
+	/* progress has 18 decimals, so this product is an integer */
 	static YqSavedPlan by_application_progress = {
 		.command = "SELECT q.number, (r.application_progress * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS,
 		.types = {"_text"},
@@ -209,7 +213,7 @@ rank_by_progress(Ranking *ranking)
 	rank_rows(ranking, &by_application_progress, take_largest);
 }
 
-/* Set the user, a number: the position of the name among the names of the node's users. */
+/* Set the container's user to a number: the position of the name in the list of the node's users. */
 static void
 take_user(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 {
@@ -240,8 +244,8 @@ rank_by_user(Ranking *ranking)
 }
 
 /*
- * Collect the rows without ranks.  Started containers are ranked, too, because they may
- * be paused and count for their users.
+ * Collect the rows that have no ranks yet.  Running containers are ranked, too: they
+ * may be paused, and they count for their users.
  */
 static Ranking
 unranked_rows(YqNodeQueue *queue)
@@ -345,7 +349,7 @@ amount(Datum resource, const char *name)
 	return yq_resource_amount(DatumGetYqResourceP(resource), name, strlen(name));
 }
 
-/* Does the node have no agent that could start containers?  This depends on its state. */
+/* Is the node in a state in which no agent can start containers? */
 static bool
 is_gone(const char *state)
 {
@@ -353,8 +357,8 @@ is_gone(const char *state)
 }
 
 /*
- * Read the node.  Its own capacity is that of its last report, or -1.  A NULL state
- * means that the node is missing.
+ * Set up the queue from the row of the node.  "capacity" is what the node has reported
+ * (-1: nothing).  "state" is NULL if the node does not exist.
  */
 static void
 read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
@@ -382,7 +386,7 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 	}
 	else
 	{
-		/* without room and without forced starts, no container starts there */
+		/* a node without room, where GUARANTEED containers are not forced to start, starts no container */
 		settings.is_by_resources = true;
 	}
 	queue->queue = yq_container_queue_make(&settings);
@@ -419,7 +423,7 @@ yq_load_node(YqNodeQueue *queue)
 
 /* -- containers in the books ---------------------------------------------------- */
 
-/* Columns of the views of containers in the books. */
+/* Columns that describe a container in yquota.container, as several views contain them. */
 #define BOOKS_COLUMNS(row) \
 	row ".allocation_in_books, " row ".is_guaranteed_in_books, " row ".runs_in_books, " row ".changed_at, " row ".next_instant "
 
@@ -494,7 +498,7 @@ typedef enum RowColumn
 	ROW_IS_ACKNOWLEDGED,
 	ROW_WAS_PAUSED,
 	ROW_EXPECTED_DURATION,
-	ROW_BOOKS,					/* the first column from BooksColumn */
+	ROW_BOOKS,					/* first of the columns in BooksColumn */
 	ROW_COLUMNS = ROW_BOOKS + BOOKS_COLUMN_COUNT
 } RowColumn;
 
@@ -564,13 +568,13 @@ yq_load_node_rows(YqNodeQueue *queue)
 typedef enum JoiningColumn
 {
 	JOINING_NODE,
-	JOINING_OTHER_NODE,			/* another node that has the container in its queue */
+	JOINING_OTHER_NODE,			/* other node in whose queue the container is */
 	JOINING_EXPECTED_DURATION,
-	JOINING_BOOKS,				/* the first column from BooksColumn */
+	JOINING_BOOKS,				/* first of the columns in BooksColumn */
 	JOINING_COLUMNS = JOINING_BOOKS + BOOKS_COLUMN_COUNT
 } JoiningColumn;
 
-/* Return the reason why a container in the books cannot be on the node, or NULL if it can. */
+/* Return the reason why a container that exists cannot join the queue of this node, or NULL if it can. */
 static const char *
 reason_of_container(const YqNodeQueue *queue, const char *container_id, const Datum *values, const bool *nulls)
 {
@@ -605,8 +609,8 @@ read_joining(const YqNodeQueue *queue, const char *container_id, const char **re
 }
 
 /*
- * Load the expected duration from the allocation.  If there is none, keep that of an
- * earlier stay at a node.
+ * Load the expected duration that was given with the allocation.  If there is none, the
+ * row keeps the duration from an earlier stay at a node.
  */
 static void
 load_expected_duration(YqNodeQueueRow *row)

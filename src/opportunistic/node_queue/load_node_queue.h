@@ -14,51 +14,51 @@
 /* -- load measured use --------------------------------------------------------- */
 
 /*
- * Loads the measured use of a node from its last report, and the amounts freed there
- * since the report: yquota_internal.node_preemption.
+ * Load the measured use of a node from its last report.  The amounts that were freed
+ * since the report are in yquota_internal.node_preemption.
  *
- * A row of node_preemption names the report to which it belongs; a newer report makes
- * the row void.  The row is written under the lock of the node's queue, and only while
- * the report has an excess.  A report therefore never causes more kills than it
- * requires.
+ * Each row of node_preemption names the report to which it belongs.  After a newer
+ * report, the row is ignored.  Rows are written under the lock of the node's queue, and
+ * only if the report shows an excess.  In this way, a single report never causes more
+ * kills than necessary.
  */
 
 /*
- * Write the amounts that containers have released in this call, and the number of
- * containers killed or paused for the measured use.
+ * Write the amounts that containers have freed in this call, and the number of
+ * containers that were killed or paused because of the measured use.
  */
 extern void yq_record_node_preemption(YqNodeQueue *queue);
 
 /* -- load node order ----------------------------------------------------------- */
 
-/* Loads the ranks for the orders of a node's queue from tables. */
+/* Load the ranks by which waiting containers start and running containers are killed. */
 
-/* Register the callbacks that compute ranks, if an order in the queue's settings needs ranks. */
+/* Register callbacks that compute ranks, if the start order or the kill order needs them. */
 extern void yq_node_order_attach(YqNodeQueue *queue);
 
 /* -- load node queue ----------------------------------------------------------- */
 
-/* Load the node's size and settings.  A node that was removed has no room. */
+/* Load the node's size and settings.  A node that no longer exists has no room. */
 extern void yq_load_node(YqNodeQueue *queue);
 
-/* Load the rows of the containers that wait or run at the node, with their data in the books. */
+/* Load the rows of the containers that wait or run at the node, with their data from yquota.container. */
 extern void yq_load_node_rows(YqNodeQueue *queue);
 
 /*
- * Make a row for a container that is on the node according to the books.  Otherwise
- * return NULL, and set "reason".
+ * Make a row for a container that yquota.container assigns to the node.  If it is not
+ * assigned to the node, sets *reason and returns NULL.
  */
 extern YqNodeQueueRow *yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason);
 
-/* Return the name of a state, as in column node_queue.state. */
+/* Return the name of a state in the column node_queue.state. */
 extern const char *yq_container_state_name(YqContainerState state);
 
-/* Return those of the container ids (char *) that are not on the node according to the books. */
+/* Return the containers among container_ids (char *) that yquota.container no longer assigns to the node. */
 extern List *yq_load_ended(const YqNodeQueue *queue, List *container_ids);
 
 /*
- * Return the time at which a container ended according to the ledger, or "fallback" if
- * the ledger has no end.
+ * Return the time at which a container ended according to the ledger.  If the ledger
+ * has no such time, return "fallback".
  */
 extern TimestampTz yq_load_end(const char *container_id, TimestampTz fallback);
 

@@ -14,15 +14,15 @@
 
 /* -- measured use -------------------------------------------------------------- */
 
-/* Computes the measured use of a node from its last report, and compares it with the thresholds. */
+/* Compute the measured use of a node from its last report, and compare it with the thresholds. */
 
 #define MILLION INT64CONST(1000000)
 
 /*
- * Return a fraction of a total, rounded down; PG_INT64_MAX if the result is larger.
+ * Return a fraction of a total, rounded down, or PG_INT64_MAX if the result is larger.
  *
- * Whole millions and the remainder are multiplied separately, so that only the result
- * can overflow.
+ * Whole millions and the remainder are multiplied separately, so no intermediate result
+ * overflows unless the final result does.
  */
 static int64
 measured_part(int64 total, int64 millionths)
@@ -51,7 +51,7 @@ yq_measured_room(const YqMeasuredAmount *amount, int64 guaranteed, int64 guarant
 	if (amount->thresholds.threshold == 0 || amount->measured == 0)
 		return PG_INT64_MIN;
 	used = Max(saturating_sum(amount->measured, guaranteed_since), guaranteed);
-	/* both amounts are at least 0 */
+	/* neither term is negative, so the difference cannot overflow */
 	return measured_part(amount->total, amount->thresholds.threshold) - saturating_sum(used, opportunistic_since);
 }
 
@@ -85,7 +85,7 @@ yq_measured_fraction(int64 millionths)
 
 /* -- start order --------------------------------------------------------------- */
 
-/* Chooses the next OPPORTUNISTIC container to start among the containers that wait at a node. */
+/* Choose the next OPPORTUNISTIC container to start, among those that wait at the node. */
 
 /* -- ranks --------------------------------------------------------------------- */
 
@@ -110,7 +110,10 @@ rank_all(YqContainerQueue *queue)
 		queue->rank_waiting(queue->argument);
 }
 
-/* Count, for each user, the OPPORTUNISTIC containers that run and are not being killed or paused. */
+/*
+ * Count each user's running OPPORTUNISTIC containers.  Containers that are being killed
+ * or paused do not count.
+ */
 static int *
 count_by_user(const YqContainerQueue *queue)
 {
@@ -177,21 +180,25 @@ yq_start_order_first(YqContainerQueue *queue)
 /* -- fewest containers --------------------------------------------------------- */
 
 /*
- * Finds the smallest number of containers that free enough of each amount.
+ * Find the smallest number of containers that together free enough of each amount.
  *
- * The search tries sets by increasing size, in an order in which the first sufficient
- * set is the wanted set.  It abandons a set when, for some amount, even the largest
- * remaining containers would not suffice.  It skips a container when a container that
- * is at least as large in all amounts has been tried in the same position.
+ * The search tries sets of containers in order of increasing size.  Among sets of equal
+ * size, the order is chosen so that the first sufficient set is the result.  The search
+ * abandons a set if, for some amount, even the largest of the remaining containers
+ * would not suffice.  It skips a container if one that is at least as large in all
+ * amounts has already been tried at the same position.
  */
 
-/* Limit on the containers that a search examines; reaching it takes some milliseconds. */
+/* Limit on the steps of a search.  This number of steps takes some milliseconds. */
 #define YQ_FEWEST_MOST_STEPS 200000
 
-/* Limit on the number of all containers times the number chosen one by one; above it there is no search. */
+/*
+ * Limit on the size of the table of sums: the number of all containers times the number
+ * chosen one by one.  If it is larger, the search is skipped.
+ */
 #define YQ_FEWEST_MOST_SUMS 1000000
 
-/* Memory, virtual memory and cores. */
+/* Number of amounts: memory, virtual memory and cores. */
 #define AMOUNTS 3
 
 typedef struct Amounts
@@ -203,9 +210,10 @@ typedef struct Search
 {
 	const Amounts *containers;
 	int			count;
-	const int  *larger_before;	/* per container: the last earlier container that is at least as large, or -1 */
-	Amounts    *largest_sums;	/* per container and number: largest sum of that many, from it to the last */
-	int			most;			/* largest number in largest_sums; the smallest is 0 */
+	const int  *larger_before;	/* per container: the nearest earlier container that is at least as large, or -1 */
+	Amounts    *largest_sums;	/* per container and number n: largest sum of n containers, from this container to
+								 * the last */
+	int			most;			/* largest n in largest_sums; the smallest is 0 */
 	bool	   *is_chosen;
 	int			steps;
 } Search;
@@ -224,7 +232,7 @@ less(Amounts left, const Amounts *taken)
 	return left;
 }
 
-/* Is each amount of "there" at least as large as that of "wanted"? */
+/* Is each amount in "there" at least as large as the amount in "wanted"? */
 static bool
 covers(const Amounts *there, const Amounts *wanted)
 {
@@ -264,8 +272,8 @@ largest_left(const Search *search, int amount)
 }
 
 /*
- * Choose containers one by one.  All containers together are enough.  Returns the
- * number of chosen containers.
+ * Choose the largest container for the first lacking amount, until nothing is lacking.
+ * All containers together would be enough.  Returns the number of chosen containers.
  */
 static int
 choose_one_by_one(Search *search, Amounts lacking)
@@ -324,7 +332,7 @@ largest_sums_from(const Search *search, int container)
 	return &search->largest_sums[(Size) container * (search->most + 1)];
 }
 
-/* Add up the largest amounts from the last container backwards, so that each sum extends a known sum. */
+/* Compute largest_sums, from the last container backwards. */
 static void
 sum_up_largest(Search *search)
 {
@@ -354,8 +362,8 @@ sum_up_largest(Search *search)
 }
 
 /*
- * Can this number of containers, the first of them at "from" or later, cover the
- * lacking amounts?  If so, choose them.
+ * Can "number" containers, none of them before position "from", cover the lacking
+ * amounts?  If so, choose them.
  */
 static bool
 find(Search *search, int from, int number, Amounts lacking)
@@ -379,8 +387,8 @@ find(Search *search, int from, int number, Amounts lacking)
 }
 
 /*
- * Find the fewest containers.  The containers chosen one by one stay chosen if no
- * smaller number is enough.
+ * Find the smallest number of containers that is enough, among the numbers up to
+ * "most".  Returns false if there is none.
  */
 static bool
 find_fewest(Search *search, Amounts lacking)
@@ -396,9 +404,9 @@ find_fewest(Search *search, Amounts lacking)
 }
 
 /*
- * Set is_chosen of each container; the first container is the newest.  If all
- * containers are not enough, all are chosen.  Returns false if the search reached its
- * limit, so that a smaller number may exist.
+ * Set is_chosen for each container.  The first container is the newest.  If all
+ * containers together are not enough, all are chosen.  Returns false if the search
+ * reached its limit; a smaller number of containers may then be enough.
  */
 static bool
 fewest_containers_choose(const YqNodeAmounts *amounts, int count, YqNodeAmounts lacking, bool *is_chosen)
@@ -428,7 +436,7 @@ fewest_containers_choose(const YqNodeAmounts *amounts, int count, YqNodeAmounts 
 
 /* -- kill order ---------------------------------------------------------------- */
 
-/* Chooses the running OPPORTUNISTIC containers that are paused or killed to free given amounts. */
+/* Choose the running OPPORTUNISTIC containers that are paused or killed to free given amounts. */
 
 static int
 compare_ranks(const ListCell *a, const ListCell *b)

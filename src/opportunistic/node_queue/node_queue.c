@@ -33,7 +33,7 @@ static const char *const decision_diagnostics[] = {
 	[YQ_QUEUE_SHED] = "Container De-queued to meet NM queuing limits.",
 };
 
-/* Append the excess of a type whose measured use is too high. */
+/* Append the excess of a resource type to a text.  Nothing is appended if the measured use is not too high. */
 static void
 append_excess(StringInfo text, const char *resource_type, const YqMeasuredAmount *amount)
 {
@@ -77,7 +77,7 @@ waits(YqContainerState state)
 	return state == YQ_CONTAINER_QUEUED || state == YQ_CONTAINER_PAUSED;
 }
 
-/* Set a new state.  The container was in its old state until the given instant. */
+/* Set a new state.  The container was in its old state until "until". */
 static void
 set_state_at(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state, TimestampTz until)
 {
@@ -96,7 +96,7 @@ set_state(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state)
 	set_state_at(queue, row, state, queue->now);
 }
 
-/* Move the row to the end of its queue, or of the running containers. */
+/* Move the row to the end of its queue, or to the end of the running containers. */
 static void
 take_place(YqNodeQueue *queue, YqNodeQueueRow *row)
 {
@@ -113,9 +113,9 @@ leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reaso
 }
 
 /*
- * Record the amounts that a container releases at an instant.  If it began to run after
- * the report, it was not measured.  It then counts only if it was killed or paused for
- * the measured use.
+ * Record the amounts that a container frees at an instant.  A container that began to
+ * run after the report was not measured.  It counts only if it was killed or paused
+ * because of the measured use.
  */
 static void
 note_freed(YqNodeQueue *queue, const YqNodeQueueRow *row, TimestampTz at)
@@ -147,7 +147,10 @@ append_event(YqNodeQueue *queue, YqNodeQueueEvent event)
 	queue->events = lappend(queue->events, appended);
 }
 
-/* Record that the container runs from an instant, or no longer runs.  If the books agree, nothing changes. */
+/*
+ * Record by an event that the container has been running since an instant, or no longer
+ * runs.  If yquota.container already says so, no event is needed.
+ */
 static void
 set_running(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, bool is_running)
 {
@@ -172,8 +175,8 @@ append_finish(YqNodeQueue *queue, const char *container_id, TimestampTz at, int 
 /* -- decisions ------------------------------------------------------------------- */
 
 /*
- * Return the instant of a start.  It is later than the report, because a start at the
- * report's instant counts as measured.
+ * Return the time of a start.  It must be later than the report: a container that
+ * starts at the time of the report counts as measured.
  */
 static TimestampTz
 instant_of_start(const YqNodeQueue *queue)
@@ -210,8 +213,8 @@ note_reclaim(YqNodeQueue *queue, YqNodeQueueRow *row, const YqQueueDecision *dec
 }
 
 /*
- * Record a drop.  The reply announces a rejected container; a dropped waiting container
- * is announced when the agent asks.
+ * Record that a container is dropped.  A rejected container is announced in the reply.
+ * A waiting container that is dropped is announced when the agent asks for it.
  */
 static void
 note_drop(YqNodeQueue *queue, YqNodeQueueRow *row, YqQueueDecisionKind kind)
@@ -251,7 +254,7 @@ note_decision(YqNodeQueue *queue, const YqQueueDecision *decision)
 	}
 }
 
-/* Record the decisions that the queue has made since the last call of this function. */
+/* Record the decisions that the queue has made since the previous call of this function. */
 static void
 note_decisions(YqNodeQueue *queue)
 {
@@ -331,9 +334,9 @@ yq_node_queue_find(const YqNodeQueue *queue, const char *container_id)
 /* -- changes in the books ------------------------------------------------------------- */
 
 /*
- * Process the ends of containers that ended elsewhere, of which the node's agent does
- * not know yet.  No container starts before all ends are processed, because a waiting
- * container may have ended.  Returns true if an end leaves room.
+ * Process containers that have ended without the knowledge of the node's agent.  All
+ * ends are processed before a container starts, because a waiting container may have
+ * ended.  Returns true if an end leaves room for other containers.
  */
 static bool
 learn_ends(YqNodeQueue *queue, const List *ended)
@@ -379,9 +382,9 @@ compare_changes(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Did the container begin to run after the report?  If a container was paused before
- * and is now being killed or paused, its start is unknown; it then counts as started
- * after the report.
+ * Did the container begin to run after the report?  If the container has been paused
+ * before and is now being killed or paused again, the time of its last start is not
+ * known.  Such a container counts as started after the report.
  */
 static bool
 is_since_report(const YqNodeQueue *queue, const YqNodeQueueRow *row)
@@ -492,7 +495,7 @@ yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row)
 	{
 		note_start(queue, row);
 		row->container.state = YQ_CONTAINER_RUNNING;
-		/* move the container behind those that ran before */
+		/* move the container behind the containers that started earlier */
 		queue->rows = lappend(list_delete_ptr(queue->rows, row), row);
 	}
 	row->is_acknowledged = true;
@@ -557,8 +560,8 @@ yq_node_queue_preempt(YqNodeQueue *queue)
 /* -- looking ---------------------------------------------------------------------------- */
 
 /*
- * Add a container with its future type.  A waiting container whose type changes goes to
- * the end of the other queue.
+ * Add a container with the execution type that it will have.  A waiting container whose
+ * type changes goes to the end of the other queue.
  */
 static void
 add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **changed)
@@ -572,7 +575,7 @@ add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **chang
 		add_row(queue, row);
 }
 
-/* Add the rows as the next call finds them, with one container promoted (NULL: none). */
+/* Add the rows as the next call will find them.  The container "promoted" is added as GUARANTEED; NULL: none. */
 static void
 add_rows(YqNodeQueue *queue, YqNodeQueueRow *promoted)
 {

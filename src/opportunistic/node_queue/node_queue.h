@@ -15,48 +15,50 @@
 
 /* -- node queue row ------------------------------------------------------------ */
 
-/* The queue of a node in memory: its rows, and the changes that a call makes to them. */
+/* The queue of a node in memory, and the changes that a call makes to its rows. */
 
 typedef struct YqNodeQueueRow
 {
-	YqNodeContainer container;	/* the container as the queue handles it */
+	YqNodeContainer container;	/* the container as container_queue.c handles it */
 	const char *container_id;
-	Datum		allocation;		/* allocation (YqResource *) in the books, now or when the books last had it */
+	Datum		allocation;		/* YqResource *: present allocation in yquota.container, or the last one that was
+								 * known */
 
-	/* columns from the books */
-	bool		is_in_books;	/* the container is on this node according to the books */
+	/* columns from yquota.container */
+	bool		is_in_books;	/* is the container still on this node, according to yquota.container? */
 	bool		is_guaranteed_in_books;
-	bool		runs_in_books;	/* is_running in the books */
-	TimestampTz changed_at;		/* time of its last event in the books */
-	TimestampTz next_instant;	/* earliest possible time of the container's next event */
+	bool		runs_in_books;	/* value of is_running in yquota.container */
+	TimestampTz changed_at;		/* time of the container's last event */
+	TimestampTz next_instant;	/* earliest time that the container's next event may have */
 
 	/* columns of node_queue */
 	YqContainerState state;
 	int64		place;
 	TimestampTz state_at;
 	bool		has_started;
-	TimestampTz started_at;		/* time of its start, if it has started */
-	int64		expected_duration;	/* microseconds; 0: not known */
-	const char *kill_figure;	/* value behind its kill_rank, for users; NULL: none */
-	TimestampTz left_at;		/* time at which the container left, if it is GONE */
-	int64		waited;			/* microseconds to add to the waiting time */
-	int			pauses;			/* number of pauses to add */
-	const char *made_room_for;	/* id of the container for which it made room, or NULL */
+	TimestampTz started_at;		/* time at which the container started, if has_started */
+	int64		expected_duration;	/* expected duration in microseconds; 0: not known */
+	const char *kill_figure;	/* figure shown to users from which kill_rank was computed; NULL: none */
+	TimestampTz left_at;		/* time at which the container left the node; set if the state is GONE */
+	int64		waited;			/* microseconds of waiting to add to the stored row */
+	int			pauses;			/* number of pauses to add to the stored row */
+	const char *made_room_for;	/* id of the GUARANTEED container for which this container made room, or NULL */
 	const char *left_reason;
 	bool		has_exit_status;
 	int			exit_status;
 	const char *diagnostics;
 	bool		has_queue_limit;
 	int			queue_limit;
-	bool		is_acknowledged;	/* the agent has carried out the last action about the container */
+	bool		is_acknowledged;	/* has the agent carried out the last action for this container? */
 
-	bool		was_paused;		/* the container was paused before this call */
-	bool		has_joined;		/* this call has made the row, or made it again */
-	bool		is_changed;		/* the row has changed since its last write */
-	bool		is_written;		/* the row was written in this call, and has not been compared with the books since */
+	bool		was_paused;		/* had the container been paused before this call? */
+	bool		has_joined;		/* has this call inserted the row, or replaced an older row? */
+	bool		is_changed;		/* has the row changed since it was last written? */
+	bool		is_written;		/* has the row been written in this call, and not been compared with yquota.container
+								 * since? */
 } YqNodeQueueRow;
 
-/* An event to append: a FINISH, or an UPDATE of is_running. */
+/* An event to be written: the end of a container, or a change of is_running. */
 typedef struct YqNodeQueueEvent
 {
 	const char *container_id;
@@ -64,41 +66,40 @@ typedef struct YqNodeQueueEvent
 	bool		is_finish;
 	bool		is_running;
 	int			exit_status;
-	bool		is_reported;	/* the node's agent has reported the event; otherwise it was decided here */
+	bool		is_reported;	/* true: the node's agent has reported the event; false: yquota has decided it */
 } YqNodeQueueEvent;
 
 typedef struct YqNodeQueue
 {
 	const char *node;
-	TimestampTz now;			/* time of this call */
+	TimestampTz now;			/* time at which this call began */
 	YqContainerQueue *queue;
-	List	   *rows;			/* YqNodeQueueRow * elements, by place */
+	List	   *rows;			/* YqNodeQueueRow * elements, sorted by place */
 	List	   *events;			/* YqNodeQueueEvent * elements */
-	List	   *arrived;		/* container ids (char *) that the node has received */
-	List	   *expected;		/* arrived containers whose expected duration is known */
-	List	   *users;			/* names (char *) of the users that the fair order numbers */
+	List	   *arrived;		/* ids (char *) of containers that have arrived at the node in this call */
+	List	   *expected;		/* ids (char *) of those arrived containers that have an expected duration */
+	List	   *users;			/* names (char *) of users, in the order of their numbers (YqNodeContainer.user) */
 	int64		last_place;
-	int			shed_limit;		/* limit of a shed in this call */
-	bool		has_freed;		/* containers released amounts of the measured excess, which are to be written */
-	int			preempted;		/* number of containers to be killed or paused for the measured use, to be written */
-	int			noted;			/* number of the queue's decisions that are in the rows */
-	int			told;			/* number of the queue's decisions that are in yquota.decision */
-	bool		is_known;		/* the node is in yquota.node */
-	const char *gone_because;	/* reason why no container may join or start; NULL: containers may */
+	int			shed_limit;		/* limit to which this call drops waiting containers */
+	bool		has_freed;		/* have containers freed amounts during an excess that are still to be written? */
+	int			preempted;		/* number of containers paused or killed for the measured use, still to be written */
+	int			noted;			/* number of the queue's decisions whose effect is in the rows */
+	int			told;			/* number of the queue's decisions that have been written to yquota.decision */
+	bool		is_known;		/* does the node exist in yquota.node? */
+	const char *gone_because;	/* reason why no container may join or start at the node; NULL: containers may */
 } YqNodeQueue;
 
 /* -- node queue ---------------------------------------------------------------- */
 
 /*
- * A call about a node opens its queue: this locks the queue until the transaction ends,
- * and reads it. The queue then takes over the changes in the books since the last call.
- * Containers have ended, were promoted or demoted, or have another size.  The caller
- * then performs its operation, and writes rows, events in container_event, and rows of
- * yquota.decision.
+ * A call about a node opens the node's queue: it locks the queue until the transaction
+ * ends, and reads it.  Then the call applies what has changed in yquota.container since
+ * the last call.  Containers may have ended, or their execution type or size may have
+ * changed.  After its own operation, the call writes rows of node_queue, events in
+ * container_event, and rows of yquota.decision.
  *
- * The containers that wait or run on a node are those that were enqueued there.
- * yquota.container determines whether each container exists, and its size and execution
- * type.
+ * A container waits or runs at a node if it was enqueued there.  Whether the container
+ * still exists, its size and its execution type are determined by yquota.container.
  */
 
 /* YARN's ContainerExitStatus */
@@ -106,83 +107,84 @@ typedef struct YqNodeQueue
 #define YQ_EXIT_ABORTED (-100)
 
 /*
- * Lock a node's queue until the transaction ends.  Raises ERRCODE_READ_ONLY_SQL_TRANSACTION in a
- * read-only transaction.
+ * Lock a node's queue until the transaction ends.  Raises
+ * ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction.
  */
 extern void yq_node_queue_lock(const char *node);
 
 /*
- * Lock a node's queue and read it.  Raises ERRCODE_UNDEFINED_OBJECT when the node does
- * not exist and no container is left at it, and
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE while charging is deferred.  Before it calls
- * yq_node_queue_settle(), the caller may only recover containers.
+ * Lock a node's queue and read it.  Raises ERRCODE_UNDEFINED_OBJECT if the node does
+ * not exist and no container is left at it.  Raises
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE while charging is deferred.  Until the
+ * caller calls yq_node_queue_settle(), it may only recover containers.
  */
 extern YqNodeQueue *yq_node_queue_open(const char *node);
 
-/* Let the queue take over the changes in the books. */
+/* Apply to the queue what has changed in yquota.container since the last call. */
 extern void yq_node_queue_settle(YqNodeQueue *queue);
 
-/* Return the row of a container that waits or runs at the node, or NULL. */
+/* Return the row of a container that waits or runs at this node, or NULL. */
 extern YqNodeQueueRow *yq_node_queue_find(const YqNodeQueue *queue, const char *container_id);
 
 /*
- * Make a row for a container that is on the node according to the books.  Returns NULL
- * when it cannot join the node, and sets "reason".
+ * Make a row for a container that yquota.container assigns to the node.  If the
+ * container cannot join the node, sets *reason and returns NULL.
  */
 extern YqNodeQueueRow *yq_node_queue_join(YqNodeQueue *queue, const char *container_id, const char **reason);
 
-/* Let a joined container arrive after its localisation is done. */
+/* Process the arrival of a container that has joined the node and whose localization is done. */
 extern void yq_node_queue_arrive(YqNodeQueue *queue, YqNodeQueueRow *row);
 
 /*
- * Record that a container runs, as the node's agent reports.  The caller calls this
- * before yq_node_queue_settle().
+ * Record that a container runs because the node's agent has reported it.  The caller
+ * calls this function before yq_node_queue_settle().
  */
 extern void yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row);
 
-/* End a container, and let others start.  "is_reported" tells whether the agent reported the end. */
+/* End a container, and start others in its room.  With is_reported, the agent has reported the end. */
 extern void yq_node_queue_end(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, int exit_status, bool is_reported);
 
-/* Record an end that the agent has reported, of a container that is not in the node's queue. */
+/* Record a reported end of a container that is not in the node's queue. */
 extern void yq_node_queue_note_end(YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status);
 
-/* Record that a PAUSING container has been paused at an instant. */
+/* Record that a PAUSING container was paused at this time. */
 extern void yq_node_queue_pause(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at);
 
-/* Drop waiting OPPORTUNISTIC containers that exceed a limit. */
+/* Drop waiting OPPORTUNISTIC containers until at most "limit" wait. */
 extern void yq_node_queue_shed(YqNodeQueue *queue, int limit);
 
-/* Start the containers that can start. */
+/* Start waiting containers that have room. */
 extern void yq_node_queue_advance(YqNodeQueue *queue);
 
-/* Kill or pause containers while the measured use is too high.  This is the last step of a call. */
+/* Pause or kill containers if the measured use is too high.  This is the last step of a call. */
 extern void yq_node_queue_preempt(YqNodeQueue *queue);
 
 /*
- * Read the queue as the next call about the node finds it, without a lock and only for
- * display.  A node without rows has an empty queue.
+ * Read the queue for display, without a lock.  The result is the queue as the next call
+ * about the node will find it.  A node without rows has an empty queue.
  */
 extern YqNodeQueue *yq_node_queue_read(const char *node);
 
 /*
- * Read the queue as if a container (NULL: none) were promoted there, or arrived, as the
- * last waiting GUARANTEED container.  Raises the errors of yq_node_queue_open(), and
- * ERRCODE_INVALID_PARAMETER_VALUE when the container is not on the node according to
- * the books.
+ * Read the queue as if a container were promoted or arrived at this moment.  The
+ * container becomes the last waiting GUARANTEED container; NULL stands for no
+ * container.  Raises the errors of yq_node_queue_open().  Raises
+ * ERRCODE_INVALID_PARAMETER_VALUE if the container is not on the node.
  */
 extern YqNodeQueue *yq_node_queue_read_promoted(const char *node, const char *container_id);
 
 /*
- * Take over ends after the decisions have been written.  The ends came while the events
- * of the containers waited for locks, or after the books were read.  Returns false when
- * there are none; otherwise the caller writes the decisions that have been made since.
+ * After the decisions have been written, process the ends of containers that were not
+ * known before.  They occurred while events waited for locks, or after yquota.container
+ * was read.  Returns false if there are none.  Otherwise the caller writes the
+ * decisions that have been made since.
  */
 extern bool yq_node_queue_learn_late_ends(YqNodeQueue *queue);
 
-/* Return the row of a container of the queue. */
+/* Return the row of a container that is in the queue. */
 extern YqNodeQueueRow *yq_node_queue_row(YqNodeContainer *container);
 
-/* Return Hadoop's text for a decision, or the figures of the measured use that caused it. */
+/* Return the diagnostics of a decision: Hadoop's text, or the figures of the measured use that caused it. */
 extern const char *yq_node_queue_diagnostics(const YqNodeQueue *queue, const YqQueueDecision *decision);
 
 #endif							/* YQ_NODE_QUEUE_H */

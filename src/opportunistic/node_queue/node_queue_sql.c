@@ -48,7 +48,7 @@ static const char *const action_names[] = {
 	[YQ_QUEUE_SHED] = "shed",
 };
 
-/* Return an action about a container.  The size is NULL if the node does not have the container. */
+/* Add an action for a container to the result.  The size is NULL if the node does not have the container. */
 static void
 return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow *row, const char *diagnostics)
 {
@@ -69,7 +69,7 @@ return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow 
 	tuplestore_putvalues(result->setResult, result->setDesc, values.values, values.nulls);
 }
 
-/* Return an action about a container that the node does not have. */
+/* Add an action for a container that the node does not have to the result. */
 static void
 return_unknown(FunctionCallInfo fcinfo, const char *action, const char *container_id, const char *reason)
 {
@@ -89,7 +89,7 @@ return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
 		const YqNodeQueueRow *row = yq_node_queue_row(decision->container);
 		bool		drops = decision->kind == YQ_QUEUE_REJECT || decision->kind == YQ_QUEUE_SHED;
 
-		/* the container has ended since the decision */
+		/* the container has ended after the decision */
 		if (row->state == YQ_CONTAINER_GONE && !drops)
 			return_action(fcinfo, "stop", row, NULL);
 		else
@@ -112,7 +112,10 @@ is_decided_about(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	return false;
 }
 
-/* Return the agent's action that follows from a container's state, unless the call's decisions include it. */
+/*
+ * Add the action that follows from the container's state to the result.  It is left out
+ * if a decision of this call is about the container.
+ */
 static void
 return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -131,7 +134,7 @@ return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueu
 	return_action(fcinfo, action, row, row->diagnostics);
 }
 
-/* Write all changes, as the last step of a call. */
+/* Write all changes of a call.  This is the last step before the result is returned. */
 static void
 write_down(YqNodeQueue *queue)
 {
@@ -152,10 +155,11 @@ typedef struct Call
 {
 	FunctionCallInfo fcinfo;
 	void		(*operation) (struct Call *call);
-	const char *container_id;	/* container of the call; NULL: the call is about the node */
-	YqNodeQueue *queue;			/* NULL: not opened yet */
-	List	   *refused;		/* ids (char *) of containers whose events cannot be written */
-	bool		is_refused;		/* its own event was refused, or that of a container already held back */
+	const char *container_id;	/* id of the container that the call is about; NULL: the call is about the whole node */
+	YqNodeQueue *queue;			/* NULL: the queue has not been opened yet */
+	List	   *refused;		/* ids (char *) of containers whose events were refused, and which are held back */
+	bool		is_refused;		/* is the refused event about the call's own container, or about a container that is
+								 * already held back? */
 } Call;
 
 static void
@@ -187,7 +191,10 @@ refuse(void *argument, int subject, const ErrorData *error)
 	call->refused = lappend(call->refused, unconstify(char *, event->container_id));
 }
 
-/* Hold back containers whose events are refused.  Returns whether the call can continue without them. */
+/*
+ * Find the containers whose events are refused, and hold them back.  Returns true if
+ * the call can be repeated without these containers.
+ */
 static bool
 refuse_events(Call *call)
 {
@@ -200,8 +207,8 @@ refuse_events(Call *call)
 }
 
 /*
- * Run an operation.  A waiting container whose event cannot be written is left out of
- * the queue for a while.
+ * Run an operation.  If the event of a waiting container is refused, the container is
+ * held back: the operation is repeated without it.
  */
 static Datum
 run(FunctionCallInfo fcinfo, void (*operation) (Call *call), const char *container_id)
@@ -252,7 +259,7 @@ instant_argument(FunctionCallInfo fcinfo, int argument, const YqNodeQueue *queue
 
 /* -- arrival ------------------------------------------------------------------------- */
 
-/* Return the outcome of a container that has left the node.  Returns false when it was never there. */
+/* Return how a container left the node.  Returns false if the container never was at the node. */
 static bool
 return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
 {
@@ -286,8 +293,9 @@ return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *conta
 }
 
 /*
- * Return the first answer if it still holds: the action for the container, and the
- * actions that make room for it.
+ * Repeat what still applies of the answer of the first call.  The answer consists of
+ * the action for the arrived container and the actions for containers that make room
+ * for it.
  */
 static void
 return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
@@ -342,7 +350,10 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 
 /* -- ends and pauses ------------------------------------------------------------------- */
 
-/* Look up the end of a container that is not in the node's queue, as known_of_end() does. */
+/*
+ * Find out what is known about the end of a container that is not in the node's queue.
+ * The result is that of yquota_internal.known_of_end().
+ */
 static const char *
 look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
 {
@@ -357,7 +368,7 @@ look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, 
 	return linitial(yq_saved_plan_strings(&look_up, parameters));
 }
 
-/* Acknowledge an end that the agent knows now.  The earliest end counts. */
+/* Record that the agent knows the end of a container.  If two ends are known, the earlier time counts. */
 static void
 acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
 {
@@ -375,8 +386,8 @@ acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz 
 }
 
 /*
- * End a container elsewhere.  The earliest end counts, so an end that differs from the
- * known end is also reported.
+ * Record the end of a container that is not in this queue.  Of two ends, the earlier
+ * one counts.  If the reported end is not yet known, an event reports it.
  */
 static void
 end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock, int exit_status)
@@ -408,7 +419,7 @@ note_end(Call *call)
 
 	yq_require_value(PG_ARGISNULL(3), "exit_status");
 	exit_status = PG_GETARG_INT32(3);
-	/* if the clock was set back, do not end the container before its last known event */
+	/* even if the clock was set back, do not end the container before its last event */
 	if (row != NULL)
 		yq_node_queue_end(queue, row, is_by_clock ? Max(at, row->next_instant) : at, exit_status, true);
 	else
@@ -425,7 +436,10 @@ yq_sql_container_ended(PG_FUNCTION_ARGS)
 	return run(fcinfo, note_end, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
 }
 
-/* Record a pause.  If the container was not to be paused, or is paused already, return its current action. */
+/*
+ * Record that a container was paused.  If it should not be paused, or is already
+ * paused, return the action that its state requires.
+ */
 static void
 note_pause(Call *call)
 {
@@ -512,8 +526,8 @@ is_among(const char *container_id, const char *const *ids, int count)
 }
 
 /*
- * Record that a container runs because the agent reports it.  If the container is not
- * in the books, the agent must kill it.
+ * Record that a container runs, because the agent has reported it.  If yquota.container
+ * does not have the container on this node, the agent is told to kill it.
  */
 static void
 recover_running(const Call *call, const char *container_id)
@@ -537,7 +551,10 @@ recover_running(const Call *call, const char *container_id)
 		return_unknown(call->fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
 }
 
-/* Has a container ended at the agent?  It has not if it waits, or if the agent was not told to start it. */
+/*
+ * Has a container ended if the agent does not report it?  The answer is no if the
+ * container waits, or if the agent has not yet been told to start it.
+ */
 static bool
 is_gone(const YqNodeQueueRow *row)
 {
@@ -557,7 +574,7 @@ is_gone(const YqNodeQueueRow *row)
 static void
 end_gone(YqNodeQueue *queue, const char *const *ids, int count)
 {
-	/* the list does not grow any more, and rows that start now are not acknowledged */
+	/* no rows are added here; rows that start here are not acknowledged, so is_gone() is false for them */
 	for (int i = 0; i < list_length(queue->rows); i++)
 	{
 		YqNodeQueueRow *row = list_nth(queue->rows, i);
@@ -602,7 +619,7 @@ yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
 
 /* -- room ---------------------------------------------------------------------------------- */
 
-/* The room of a resource type at the node, without the measured use. */
+/* Amounts of a resource type at the node from which its room is computed, except the measured use. */
 typedef struct TypeRoom
 {
 	const char *name;
@@ -663,20 +680,20 @@ yq_sql_node_room(PG_FUNCTION_ARGS)
 /* -- kill order sql ------------------------------------------------------------ */
 
 /*
- * Explains which containers of a node would be killed or paused, as an SQL function,
- * see sql/opportunistic/397_node_queue_order.sql.
+ * SQL function that explains which containers of a node would be paused or killed: see
+ * sql/opportunistic/397_node_queue_order.sql.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_explain_reclaim);
 
-/* Return the amounts to free for the container, as if it arrived or were promoted now. */
+/* Return the amounts that would have to be freed if the container arrived or were promoted now. */
 static YqNodeAmounts
 lacking_for(const YqNodeQueue *queue, const char *container_id)
 {
 	const YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	bool		waits = row->state == YQ_CONTAINER_QUEUED || row->state == YQ_CONTAINER_PAUSED;
 
-	/* a promoted container makes room if it lacks any amount, including amounts that are not checked */
+	/* for a promoted container, room is made for every lacking amount, even for an amount that is not checked */
 	if (!waits || (row->has_joined && yq_container_queue_starts_at_once(queue->queue, &row->container)))
 		return (YqNodeAmounts) {0, 0, 0};
 	return yq_container_queue_lacking(queue->queue, &row->container);

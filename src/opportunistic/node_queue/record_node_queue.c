@@ -25,7 +25,7 @@
 
 /* -- rows -------------------------------------------------------------------------- */
 
-/* Types of the parameters of statements that write a row, in order. */
+/* Types of the parameters of the statements that write a row of node_queue, in order. */
 #define ROW_TYPES {"text", "text", "text", "int8", "yquota.execution_type", "yquota.resource", "timestamptz", \
 	"timestamptz", "timestamptz", "int8", "int4", "text", "text", "int4", "text", "int4", "bool", "interval"}
 
@@ -66,7 +66,7 @@ execute(YqSavedPlan *statement, YqRowBuilder *values)
 	(void) yq_saved_plan_execute(statement, values->values, nulls);
 }
 
-/* Insert a row.  If an earlier container with the same id was at a node, its row is replaced. */
+/* Insert a row.  If a container with this id was at a node before, its row is replaced. */
 static void
 insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -92,7 +92,10 @@ insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	execute(&insert, &values);
 }
 
-/* Update a row.  The agent is informed of size and execution type by the order to start. */
+/*
+ * Update a row.  told_execution_type and told_allocation are set when the agent is told
+ * to start the container.
+ */
 static void
 update_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -132,7 +135,7 @@ write_rows(YqNodeQueue *queue)
 
 /* -- decisions ----------------------------------------------------------------------- */
 
-/* Names of decisions that are announced to applications.  Starts are not announced. */
+/* Names of the decisions that applications are told about.  They are not told about starts. */
 static const char *const decision_names[] = {
 	[YQ_QUEUE_START] = NULL,
 	[YQ_QUEUE_RESUME] = "resumed",
@@ -189,8 +192,8 @@ array_of(Datum *elements, int count, Oid type, int length, bool by_value, char a
 }
 
 /*
- * Write events.  The source of ends that the agent reports is its feed; that of
- * decisions made here is the scheduler.
+ * Write events.  The source of an event is "node_queue" if the agent has reported it,
+ * and "scheduler" if it was decided here.
  */
 void
 yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
@@ -232,7 +235,7 @@ yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Run a command for the containers of a list, and empty the list. */
+/* Execute a statement for the containers in a list, and empty the list. */
 static void
 execute_for(YqSavedPlan *command, List **containers)
 {
@@ -257,7 +260,7 @@ acknowledge_arrived(YqNodeQueue *queue)
 	execute_for(&acknowledge, &queue->arrived);
 }
 
-/* Delete expected durations, because the rows of node_queue contain them now. */
+/* Delete expected durations that have been copied to rows of node_queue. */
 static void
 drop_expected_durations(YqNodeQueue *queue)
 {
