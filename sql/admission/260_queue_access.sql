@@ -24,7 +24,7 @@ CREATE FUNCTION yquota.application_priority(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_application_priority';
 COMMENT ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) IS
-	'Return the priority that an application of a user would get in a queue (path or short name).  It is the requested one or the default of the user or queue, at most the cluster''s maximum.  Or it is the priority of its workflow (from its tags).  allowed tells whether the queue''s priority list allows it';
+	'Return the priority that an application of a user would get in a queue (path or short name).  The priority is that of the application''s workflow (named in its tags), if one is configured.  Otherwise it is the requested one, or the default of the user or queue, but at most the cluster''s maximum. allowed tells whether the queue''s priority list allows the priority';
 
 --
 -- Placement
@@ -39,7 +39,7 @@ CREATE FUNCTION yquota.place_application(
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1
 	AS 'MODULE_PATHNAME', 'yq_sql_application_place';
 COMMENT ON FUNCTION yquota.place_application(text, text[], text, text, boolean) IS
-	'Return the queue that an application would go to, without submitting it.  groups are in order, the primary one first.  outcome is PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule) or UNKNOWN.  UNKNOWN means that no rule decided and the named queue cannot take the application.  earlier_rules tells why the rules before did not decide.  With explain, each rule up to the deciding one comes first, without an outcome.  Its row tells whether it matches, the path that it makes (target), and whether it decides';
+	'Return the queue that an application would go to, without submitting it.  groups are in order, the primary one first.  outcome is PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule) or UNKNOWN. UNKNOWN means that no rule decided and the named queue cannot take the application. earlier_rules tells why the earlier rules did not decide.  With explain, a row for each rule up to the deciding rule comes first, without an outcome.  The row tells whether the rule matches, the path that the rule makes (target), and whether the rule decides';
 
 --
 -- The check of the hierarchy refuses rules and priority lists with which Hadoop would not
@@ -50,7 +50,7 @@ CREATE FUNCTION yquota_internal.note_rule_change() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_rule_change';
 COMMENT ON FUNCTION yquota_internal.note_rule_change() IS
-	'Make the check at commit cover mapping rules and priority lists, too';
+	'Make the check of the configuration at commit include mapping rules and priority lists';
 
 CREATE TRIGGER note_rule_change AFTER INSERT OR UPDATE ON yquota.mapping_rule
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_rule_change();

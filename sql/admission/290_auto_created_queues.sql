@@ -2,8 +2,8 @@
 -- Queues that submissions create: their guarantee and use, and the functions
 -- that change them (docs/design.md 5).
 --
--- The two tables have no foreign key, so that queues can be truncated; the
--- check at commit deletes their rows about removed queues.
+-- The two tables have no foreign key, so that queue can be truncated. The check at commit deletes
+-- rows here whose queue has been removed.
 --
 
 CREATE TABLE yquota_internal.active_leaf (
@@ -15,7 +15,8 @@ COMMENT ON TABLE yquota_internal.active_leaf IS
 	'Leaves of managed parents that have the capacity of their template, per label; other leaves have no guarantee';
 COMMENT ON COLUMN yquota_internal.active_leaf.label IS 'partition of the nodes; empty for the default partition';
 
--- Limits of queues depend on active_leaf, although its rows are not configuration.
+-- Makes sessions compute limits again: limits of queues depend on active_leaf, although its rows
+-- are not configuration.
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.active_leaf
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota_internal.active_leaf
@@ -30,7 +31,7 @@ CREATE INDEX created_queue_marked_idx ON yquota_internal.created_queue (queue) W
 COMMENT ON TABLE yquota_internal.created_queue IS
 	'Queues created below parents with auto-queue-creation-v2.enabled, with the time of their last use';
 COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS
-	'yquota''s clock when an application was submitted or a queue was created below it; up to a tenth of the expiration time too early';
+	'yquota''s clock when an application was last submitted to the queue, or a queue was last created below it.  The time may be too early by up to a tenth of the expiration time';
 COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'true if the last run of remove_unused_queues() found it empty';
 
 CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
@@ -38,14 +39,14 @@ CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_create_queue';
 COMMENT ON FUNCTION yquota.create_queue(text) IS
-	'Create a leaf, and the parents that it lacks, as a submission to it would.  Returns the paths of the created queues, none if the queue exists';
+	'Create a leaf queue and its missing parents, as a submission to that queue would.  Returns the paths of the created queues, none if the queue exists';
 
 CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, active boolean)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_manage_queues';
 COMMENT ON FUNCTION yquota.manage_queues() IS
-	'Take the guarantee from leaves of managed parents without applications and give it to leaves that have some.  Returns the changes.  The worker calls it when QueueManagementDynamicEditPolicy is in force';
+	'Take the guarantee from leaves of managed parents that have no applications, and give it to leaves that have applications.  Returns the changes.  The worker calls it when QueueManagementDynamicEditPolicy is in force';
 
 CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -42,12 +42,12 @@ CREATE TABLE yquota.application (
 	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
--- Lists the live applications of a queue, in the order of state that limits ask for.
+-- Finds the live applications of a queue that are in a certain state: limits count these.
 CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
 	WHERE finished_at IS NULL;
 CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
 CREATE INDEX application_held_queue_idx ON yquota.application (queue) WHERE state = 'NON_RUNNABLE';
--- Puts the application with the smallest application master of a queue and label first.
+-- Finds the waiting application of a queue and label that has the smallest application master.
 CREATE INDEX application_waiting_memory_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'memory-mb'))
 	WHERE state = 'ACCEPTED';
 CREATE INDEX application_waiting_vcores_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'vcores'))
@@ -93,9 +93,9 @@ CREATE TABLE yquota_internal.application_counter (
 ) WITH (fillfactor = 50);
 CREATE INDEX application_counter_username_idx ON yquota_internal.application_counter (username);
 COMMENT ON TABLE yquota_internal.application_counter IS
-	'Number of applications of each user in a leaf queue, per partition of their application masters; follows from application';
+	'Number of applications of each user in a leaf queue, per partition of their application masters.  Computed from application';
 COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the application masters';
-COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'applications in any of these three states that have outstanding requests';
+COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'applications in one of the three live states that have outstanding requests';
 COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'resources of the application masters of active applications, native units';
 
 CREATE TABLE yquota_internal.live_application_count (
@@ -103,9 +103,9 @@ CREATE TABLE yquota_internal.live_application_count (
 	live bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.live_application_count IS
-	'Number of live applications, in segments to be added up, so that concurrent transactions change different rows; follows from application';
+	'Number of live applications: the sum over the rows, which are segments, so that concurrent transactions change different rows.  Computed from application';
 COMMENT ON COLUMN yquota_internal.live_application_count.live IS
-	'applications that came minus applications that went, by transactions that used this segment; may be negative';
+	'applications that started to live minus applications that ended, counted by transactions that used this segment; may be negative';
 
 CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

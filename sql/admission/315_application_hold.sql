@@ -1,9 +1,8 @@
 --
 -- Credit that an application holds from its submission on (docs/design.md 1.7).
 --
--- A submission decides what to hold as its last step and records it with the application.
--- Whatever then changes the row of the application also changes the hold: its end, or the
--- removal of the row, releases the hold.
+-- The last step of a submission computes the amount to hold, and records it with the application.
+-- The hold is released when the application ends or its row is removed.
 --
 
 CREATE TYPE yquota.container_request AS (
@@ -57,7 +56,7 @@ CREATE FUNCTION yquota_internal.expected_cost(rates numeric[], durations bigint[
 		SELECT coalesce(trim_scale(sum(e.rate * greatest(least(e.duration, lifetime * 1000000::numeric), minimum) * 0.000001)), 0)
 		FROM unnest(rates, durations) AS e (rate, duration));
 COMMENT ON FUNCTION yquota_internal.expected_cost(numeric[], bigint[], bigint, bigint) IS
-	'Return the cost of containers with these credits per second, which run that many microseconds and no longer than the lifetime in seconds.  The minimum run time is charged in any case';
+	'Return the cost of containers with these credits per second that run for these microseconds, but no longer than the lifetime in seconds.  At least the minimum run time is charged';
 
 CREATE FUNCTION yquota_internal.fitting_lifetime(
 	rates numeric[], durations bigint[], minimum bigint, lifetime bigint, available numeric) RETURNS bigint
@@ -81,7 +80,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fitting_lifetime(numeric[], bigint[], bigint, bigint, numeric) IS
-	'Return the longest lifetime in seconds for which credit pays such containers, whose expected_cost() is too high; NULL: not even a second';
+	'Return the longest lifetime in seconds for which the credit pays for containers whose expected_cost() is too high; NULL: not even for a second';
 
 CREATE FUNCTION yquota_internal.decide_hold(
 	application_id text, username text, project text, queue text, lifetime bigint, expected yquota.container_request[],
@@ -130,10 +129,10 @@ BEGIN
 		reason := format('No project pays for application %s, cannot hold credit for it', application_id);
 		RETURN;
 	END IF;
-	-- caps the amount, because no credit exceeds this cap
+	-- limit the amount: no project has more credit than this
 	amount := least(amount, 1e30);
 	IF locks THEN
-		-- keeps the project in its family, as hold() does
+		-- keep other transactions from changing the parent of the project, as hold() does
 		LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	END IF;
 	IF mode <> 'PREPAID' THEN
@@ -156,7 +155,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.decide_hold(text, text, text, text, bigint, yquota.container_request[], boolean, numeric, boolean) IS
-	'Return the amount that a submission has to hold: the cost of its expected containers, or the least amount if that is more; NULL: nothing.  The reason says why it cannot be held.  With locks no other transaction holds credit of the project until this one ends';
+	'Return the amount that a submission has to hold: the cost of its expected containers, or the least amount if that is more; NULL: nothing. reason says why the amount cannot be held.  With locks, no other transaction can hold credit of the project until this transaction ends';
 
 CREATE VIEW yquota_internal.application_hold AS
 	SELECT application.application_id, application.username, application.queue, application.priority, application.lifetime,
@@ -172,7 +171,7 @@ CREATE FUNCTION yquota_internal.follow_application() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_follow_application';
 COMMENT ON FUNCTION yquota_internal.follow_application() IS
-	'Releases the hold of an application that ends or is removed, and lets it live for the lifetime from the activation on';
+	'Release the hold of an application that ends or is removed.  Set its expiry when it is activated: the lifetime counts from then';
 
 CREATE TRIGGER follow_application AFTER UPDATE OF state, lifetime ON yquota.application
 	FOR EACH ROW WHEN (NEW.hold_id IS NOT NULL) EXECUTE FUNCTION yquota_internal.follow_application();

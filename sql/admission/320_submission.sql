@@ -1,7 +1,7 @@
 --
--- Submitting, changing and ending applications (docs/design.md 5).
--- The C code decides everything (src/admission/submission/submission.h, application_change.h).
--- These functions run as the owner; a role that may call them speaks for the resource manager.
+-- Submitting, changing and ending applications (docs/design.md 5). The C code decides everything
+-- (src/admission/submission/submission.h, application_change.h). These functions run as the owner;
+-- a role that may call them acts for the resource manager.
 --
 
 CREATE FUNCTION yquota.submit_application(
@@ -22,7 +22,7 @@ CREATE FUNCTION yquota.submit_application(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
 COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean, yquota.container_request[], text, numeric) IS
-	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  The row names the limit or rule that decided otherwise, with its figures.  The submission is recorded in application, also when it is refused; a refused id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master.  hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends.  hold_amount sets at least that many credits aside.  The submission is refused when they do not remain.  With dry_run, nothing is recorded or locked';
+	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  If it may not start, the row names the limit or rule that decided so, with figures.  A refused submission is recorded in application, too; its id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master. hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends. hold_amount sets at least that many credits aside.  The submission is refused if the project does not have that credit.  With dry_run, nothing is recorded or locked';
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,
@@ -33,7 +33,7 @@ CREATE FUNCTION yquota.finish_application(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_finish_application';
 COMMENT ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) IS
-	'End an application as FINISHED, FAILED or KILLED; an application that is over stays as it is.  Containers that the scheduler gave it end with it (exit status -100).  Applications that waited for its place may start.  caller, if given, needs permission.  Returns the state of the application';
+	'End an application as FINISHED, FAILED or KILLED; an application that has ended stays as it is.  Containers that the scheduler allocated to the application end with it (exit status -100).  Applications that waited for room may start. caller, if given, needs permission.  Returns the state of the application';
 
 CREATE FUNCTION yquota.move_application(
 	application_id text, queue text, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -43,7 +43,7 @@ CREATE FUNCTION yquota.move_application(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
-	'Move an application to another leaf queue.  The limits and lists of the target must allow it, and its application master must fit in there.  Running containers move with it, each by a CONTAINER_UPDATE at the clock.  Returns the new state';
+	'Move an application to another leaf queue.  The limits and access lists of the target queue must allow the application, and its application master must fit there.  Running containers move with it, each by a CONTAINER_UPDATE at the clock.  Returns the new state';
 
 CREATE FUNCTION yquota.update_application_priority(
 	application_id text, priority integer, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -52,7 +52,7 @@ CREATE FUNCTION yquota.update_application_priority(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_priority';
 COMMENT ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) IS
-	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner).  Returns the new priority, at most the cluster''s maximum';
+	'Change the priority of an application, if the queue''s priority list allows the caller (or else the owner) that priority.  Returns the new priority, at most the cluster''s maximum';
 
 CREATE FUNCTION yquota.update_application_lifetime(
 	application_id text, lifetime bigint, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -61,7 +61,7 @@ CREATE FUNCTION yquota.update_application_lifetime(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_lifetime';
 COMMENT ON FUNCTION yquota.update_application_lifetime(text, bigint, text, text[]) IS
-	'Set the seconds that an application may live from now on, at most up to the queue''s maximum, which counts from its submission.  Returns when it expires';
+	'Set the seconds that an application may still live from now.  The queue''s maximum, counted from the submission, is the limit.  Returns the time at which the application expires';
 
 CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstanding_requests boolean)
 	RETURNS boolean
@@ -77,7 +77,7 @@ CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_activate_applications';
 COMMENT ON FUNCTION yquota.activate_applications(text) IS
-	'Decide again whether waiting applications of a leaf queue may start, for example after a change of the cluster.  Without an argument, decide for all queues, and for applications held by max-parallel-apps, too.  Returns the applications that may start';
+	'Decide again whether waiting applications of a leaf queue may start, for example after a change of the cluster.  Without an argument, decide for all queues, and also for applications that max-parallel-apps holds.  Returns the applications that may start';
 
 CREATE FUNCTION yquota.expired_applications()
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz)
@@ -113,7 +113,7 @@ CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS 
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
-	'Remove applications that ended or were refused before an instant.  Returns their number.  Containers that outlived them stay suspect';
+	'Remove applications that ended or were refused before an instant.  Returns their number.  Containers that outlived their application stay suspect';
 
 CREATE FUNCTION yquota.check_application_access(
 	application_id text, caller text, caller_groups text[], operation text,
@@ -140,4 +140,4 @@ CREATE FUNCTION yquota_internal.removal_candidates(paths text[])
 	LEFT JOIN yquota_internal.created_queue AS c ON c.queue = q.path;
 $$;
 COMMENT ON FUNCTION yquota_internal.removal_candidates(text[]) IS
-	'Queues that remove_unused_queues() may remove, and all queues that its last run marked; is_empty tells that a queue may be removed and has no application';
+	'Return the queues that remove_unused_queues() may remove, and all queues that its last run marked. is_empty is true if the queue may be removed and has no application';

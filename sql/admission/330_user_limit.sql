@@ -20,7 +20,7 @@ CREATE FUNCTION yquota.user_limit(queue text, username text, label text DEFAULT 
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_user_limit';
 COMMENT ON FUNCTION yquota.user_limit(text, text, text, boolean) IS
-	'Return how much a user may use of a leaf queue on a label, with the figures that lead to it.  The limit depends on the other users that want containers there';
+	'Return how much a user may use of a leaf queue on a label, with the figures from which this limit is computed.  The limit depends on the number of other users who want containers there';
 
 CREATE FUNCTION yquota.headroom(application_id text, label text DEFAULT NULL,
 								OUT queue text, OUT username text, OUT partition text,
@@ -31,4 +31,4 @@ CREATE FUNCTION yquota.headroom(application_id text, label text DEFAULT NULL,
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_headroom';
 COMMENT ON FUNCTION yquota.headroom(text, text) IS
-	'Return the headroom of a live application on a label (NULL: that of its application master).  It is the least of what its user''s limit, its queue''s limit and the partition leave';
+	'Return the headroom of a live application on a label (NULL: that of its application master).  It is the smallest of what the limit of its user, the limit of its queue and the partition leave free';

@@ -88,7 +88,7 @@ CREATE FUNCTION yquota.dominant_share(resource yquota.resource, total yquota.res
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_dominant_share';
 COMMENT ON FUNCTION yquota.dominant_share(yquota.resource, yquota.resource) IS
-	'Return the largest amount/total over the names with a positive amount: 0 when there is none, Infinity when the total has nothing of one';
+	'Return the largest amount/total over the names with a positive amount. 0 when no amount is positive; Infinity when the total lacks a name with a positive amount';
 
 --
 -- Arithmetic
@@ -300,16 +300,16 @@ CREATE OPERATOR CLASS yquota.resource_btree_ops
 	FUNCTION 4 btequalimage(oid);
 COMMENT ON OPERATOR CLASS yquota.resource_btree_ops USING btree IS 'sort order of resource vectors';
 
--- Makes pg_upgrade restore the operator class before views that group by resource vectors.  Its
--- dump has functions before operator classes, and no dependency of such a view names the
--- class.  Types come first of all, and this type depends on the class.
+-- Makes pg_upgrade restore the operator class before views that group by resource vectors. The dump
+-- of pg_upgrade has types first, then functions, then operator classes. A view has no dependency on
+-- the class, but this type has one.
 CREATE TYPE yquota_internal.resource_range AS RANGE (
 	subtype = yquota.resource,
 	subtype_opclass = yquota.resource_btree_ops,
 	multirange_type_name = yquota_internal.resource_multirange
 );
 COMMENT ON TYPE yquota_internal.resource_range IS
-	'Make pg_upgrade create the order of resource vectors before the views that need it; nothing else uses the type';
+	'Makes pg_upgrade create the operator class for the order of resource vectors before the views that need the class; nothing else uses the type';
 COMMENT ON TYPE yquota_internal.resource_multirange IS 'Part of resource_range';
 COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource) IS 'Part of resource_range';
 COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource, text) IS 'Part of resource_range';

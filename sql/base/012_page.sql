@@ -11,7 +11,7 @@ CREATE FUNCTION yquota_internal.html(content text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(replace(replace(replace(replace(replace(content,
 		'&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '&ndash;');
-COMMENT ON FUNCTION yquota_internal.html(text) IS 'Escape a text for HTML, a dash for NULL';
+COMMENT ON FUNCTION yquota_internal.html(text) IS 'Escape a text for HTML; NULL becomes a dash';
 
 -- Rounds to two decimals, or to two significant digits below a hundredth.
 CREATE FUNCTION yquota_internal.number_text(number numeric) RETURNS text
@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.number_text(number numeric) RETURNS text
 				WHEN abs(number) >= 1000 OR number = round(number) THEN to_char(number, 'FM999,999,999,999,990')
 				WHEN abs(number) >= 0.01 THEN to_char(number, 'FM990.00')
 				ELSE trim_scale(round(number, 1 - floor(log(abs(number)))::integer))::text END;
-COMMENT ON FUNCTION yquota_internal.number_text(numeric) IS 'Format a number for readers, in HTML, a dash for NULL';
+COMMENT ON FUNCTION yquota_internal.number_text(numeric) IS 'Format a number for readers, in HTML; NULL becomes a dash';
 
 CREATE FUNCTION yquota_internal.html_number(number numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -33,7 +33,7 @@ CREATE FUNCTION yquota_internal.html_time(at timestamptz, zone text) RETURNS tex
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI') ELSE '&ndash;' END;
-COMMENT ON FUNCTION yquota_internal.html_time(timestamptz, text) IS 'Format an instant to the minute, a dash for NULL';
+COMMENT ON FUNCTION yquota_internal.html_time(timestamptz, text) IS 'Format an instant to the minute; NULL becomes a dash';
 
 CREATE FUNCTION yquota_internal.html_row(VARIADIC cells text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -46,11 +46,11 @@ CREATE FUNCTION yquota_internal.html_table(heads text[], body text, figures inte
 				ELSE concat('<div class="wide" tabindex="0"><table', CASE WHEN figures > 0 THEN concat(' class="f', figures, '"') END,
 					'><thead><tr><th>', array_to_string(heads, '</th><th>'), '</th></tr></thead><tbody>', body, '</tbody></table></div>') END;
 COMMENT ON FUNCTION yquota_internal.html_table(text[], text, integer) IS
-	'Make a table from rows that are HTML already.  The last columns, at most twelve, are figures; NULL without rows';
+	'Make a table from rows that are HTML already. figures is the number of last columns that contain numbers, at most twelve.  Without rows (NULL) it makes the text None';
 
 --
--- Charts as SVG, 640 wide and 240 high.  Amounts are drawn between 10 and 210 from the top and
--- instants between 64 and 632 from the left.  Charts show nothing after "now".
+-- Charts as SVG, 640 wide and 240 high.  Amounts are drawn between 10 and 210 from the top, and
+-- times between 64 and 632 from the left.  Charts show nothing after "now".
 --
 
 CREATE TYPE yquota_internal.chart_frame AS (
@@ -72,7 +72,7 @@ CREATE TYPE yquota_internal.chart_area AS (
 	amounts double precision[]
 );
 COMMENT ON TYPE yquota_internal.chart_area IS
-	'Amounts of one of several stacked areas, in columns from left to right; place 1 is the lowest area, 16 the last colour';
+	'Amounts of one of several stacked areas, in columns from left to right.  Place 1 is the lowest area; there are 16 colours';
 
 CREATE FUNCTION yquota_internal.chart_step(at_least numeric) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -124,8 +124,8 @@ CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeri
 COMMENT ON FUNCTION yquota_internal.chart_amount_text(numeric, numeric) IS
 	'Format a round amount for the margin of a chart, in the unit of the amount that is furthest from zero';
 
--- Chooses at most seven labelled times in the time zone of the frame.  They are midnights, even
--- divisions of a day, Mondays, and first days of months and years.
+-- Chooses at most seven labelled times in the time zone of the frame.  Labelled times are
+-- midnights, even divisions of a day, Mondays, and first days of months and years.
 CREATE FUNCTION yquota_internal.chart_times(frame yquota_internal.chart_frame)
 	RETURNS TABLE (at timestamptz, label text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -193,7 +193,7 @@ CREATE FUNCTION yquota_internal.chart(title text, frame yquota_internal.chart_fr
 		'<svg viewBox="0 0 640 240" role="img" aria-label="', yquota_internal.html(title), '">',
 		yquota_internal.chart_grid(frame, unit), body, yquota_internal.chart_now(frame), '</svg></figure>');
 COMMENT ON FUNCTION yquota_internal.chart(text, yquota_internal.chart_frame, text, text, text) IS
-	'Draw the frame of a chart around shapes that the caller has drawn as SVG.  The unit stands behind each amount';
+	'Draw the frame of a chart around shapes that the caller has drawn as SVG. The unit follows each amount';
 
 CREATE FUNCTION yquota_internal.chart_in_words(title text, words text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -212,7 +212,7 @@ CREATE FUNCTION yquota_internal.chart_legend(names text[], is_stacked boolean) R
 		FROM unnest(names) WITH ORDINALITY AS name (text, place);
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_legend(text[], boolean) IS
-	'Draw the legend of a chart, with the name of each area or line, areas also by number; NULL without names';
+	'Draw the legend of a chart: the name of each area or line, and also the number of each area; NULL without names';
 
 -- An area shows its number where it has room for one: 14 wide and 12 high.
 CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], edges double precision[], top double precision) RETURNS text
@@ -315,7 +315,8 @@ COMMENT ON FUNCTION yquota_internal.chart_style() IS 'Return the style of charts
 -- HTML pages load no script, font or image, because they are mailed, printed and kept.
 --
 
--- A shadow at the edge of a table that is wider than the screen shows that the table scrolls.
+-- A table that is wider than the screen has a shadow at its edge, so that readers see that they can
+-- scroll.
 CREATE FUNCTION yquota_internal.page_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--rule:#d5dae0;--shade:#0004;--bad:#b3261e}'

@@ -1,12 +1,12 @@
 --
--- Reports of this cluster for a database that reads several clusters
--- (572_federated_cluster.sql).  Rows carry the name of the cluster.  The functions that report
--- to people compute all sums here, per day in the time zone of bills, including archived days.
+-- Reports of this cluster for a database that reads several clusters (572_federated_cluster.sql).
+-- Rows carry the name of the cluster.  The sums come from the functions behind the reports of this
+-- cluster. Sums are per day in the time zone of bills, and include archived days.
 --
--- A condition on the day selects days before any day is added up.  This works behind the
--- security barrier, too, because comparing dates leaks nothing.  The first day need not be
--- exact, only early enough.  Days of ledger rows that roll_up_charges() has considered are in
--- rollup_day; booked_at finds the other rows.
+-- The planner applies a condition on the day before any day is added up. It may do so behind the
+-- security barrier, too, because comparing dates leaks nothing. The first day may be earlier than
+-- the first charge. Ledger rows that roll_up_charges() has read have their days in rollup_day;
+-- booked_at finds the other rows.
 --
 
 CREATE VIEW yquota_internal.charged_day AS
@@ -22,20 +22,20 @@ CREATE VIEW yquota_internal.charged_day AS
 				(SELECT min(accruing."from") FROM yquota_internal.accruing_segment AS accruing)), zone.name) AS first,
 			   yquota_internal.billing_day(yquota.statement_clock(), zone.name) AS last
 		FROM yquota_internal.billing_zone AS zone
-		-- compute the range once, not for each day that is compared
+		-- keep the planner from computing the range again for each compared day
 		OFFSET 0
 	) AS days
-	-- include the next day, because an event may lie ahead of the clock
+	-- include tomorrow, because the time of an event may be ahead of the clock
 	CROSS JOIN LATERAL generate_series(0, days.last + 1 - days.first) AS number (n);
 COMMENT ON VIEW yquota_internal.charged_day IS
-	'Days in the time zone of bills, from a day not after the first charge to the day after today';
+	'Days in the time zone of bills.  The first day is that of the first charge or earlier, and the last day is tomorrow';
 
 CREATE VIEW yquota.charge_by_project_day WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster, charged.day, cost.project COLLATE "C" AS project, cost.amount
 	FROM yquota_internal.charged_day AS charged
 	CROSS JOIN LATERAL yquota.cost_by_day(charged.day, charged.day, '{project}') AS cost;
 COMMENT ON VIEW yquota.charge_by_project_day IS
-	'Cost of each day by project, including archived days and running containers; a condition on the day makes it fast';
+	'Cost of each day by project, including archived days and running containers.  A condition on the day makes queries fast';
 COMMENT ON COLUMN yquota.charge_by_project_day.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.charge_by_project_day.day IS 'in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_project_day.amount IS 'credits';
@@ -46,7 +46,7 @@ CREATE VIEW yquota.charge_by_queue_day WITH (security_barrier) AS
 	FROM yquota_internal.charged_day AS charged
 	CROSS JOIN LATERAL yquota.cost_by_day(charged.day, charged.day, '{project,queue}') AS cost;
 COMMENT ON VIEW yquota.charge_by_queue_day IS
-	'Cost of each day by project and queue; otherwise as charge_by_project_day';
+	'Cost of each day by project and queue; otherwise like charge_by_project_day';
 COMMENT ON COLUMN yquota.charge_by_queue_day.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.charge_by_queue_day.day IS 'in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_queue_day.queue IS 'in charge_by_queue_day';
@@ -58,7 +58,7 @@ CREATE VIEW yquota.charge_by_user_day WITH (security_barrier) AS
 	FROM yquota_internal.charged_day AS charged
 	CROSS JOIN LATERAL yquota.cost_by_day(charged.day, charged.day, '{project,username}') AS cost;
 COMMENT ON VIEW yquota.charge_by_user_day IS
-	'Cost of each day by project and user; otherwise as charge_by_project_day';
+	'Cost of each day by project and user; otherwise like charge_by_project_day';
 COMMENT ON COLUMN yquota.charge_by_user_day.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.charge_by_user_day.day IS 'in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_user_day.username IS 'in charge_by_user_day';
@@ -66,7 +66,7 @@ COMMENT ON COLUMN yquota.charge_by_user_day.amount IS 'credits';
 
 CREATE FUNCTION yquota_internal.period_bills(ends_at timestamptz)
 	RETURNS TABLE (project text, starts_at timestamptz, closed_at timestamptz, charged numeric, corrected numeric)
-	-- reads tables behind a view that the view's readers may not read
+	-- SECURITY DEFINER reads tables that readers of the view may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$

@@ -2,20 +2,19 @@
 -- Federation: this database reads several clusters, each in a database of its own.  It uses
 -- foreign tables of postgres_fdw over the reports of 571_cluster_report.sql.
 --
--- Each report has a table here that is partitioned by cluster; the foreign table of a cluster
--- is its partition.  The planner can therefore leave out clusters and push conditions down.
--- It asks several clusters at a time where the server is async_capable.
+-- Each report has a table here that is partitioned by cluster; the foreign table of a cluster is
+-- its partition.  The planner can therefore leave out clusters and push conditions down. The
+-- executor asks several clusters at a time if their servers are async_capable.
 --
--- For a cluster that cannot be reached, this database reads the rows that the cluster has
--- archived into a ledger of several clusters.  That ledger is a table here, which may be
--- distributed or foreign.  Each cluster is read in only one of the two ways, so no row is
--- counted twice.
+-- A cluster that cannot be reached archives its rows into a ledger that several clusters share.
+-- That ledger is a table here, which may be distributed or foreign. This database reads each
+-- cluster either through its reports or from a ledger, so no row is counted twice.
 --
--- The owner of yquota reads foreign tables and ledgers, and its user mapping names a viewer on
--- the other side.  The owner of a server can make that connection log in elsewhere.  That
--- owner must therefore be trusted when the cluster is federated and at each read
--- (store/055_trusted_owner.sql).  The table role_grant of this database decides which projects
--- a role sees.
+-- Foreign tables and ledgers are read as the owner of yquota, whose user mapping names a viewer on
+-- the other side. The owner of the foreign server can make that connection log in elsewhere. The
+-- owner of the server must therefore be trusted when the cluster is federated and at each read
+-- (store/055_trusted_owner.sql).  The table role_grant of this database decides which projects a
+-- role sees.
 --
 
 CREATE TABLE yquota.federated_cluster (
@@ -98,7 +97,7 @@ CREATE TABLE yquota_internal.federated_lender (
 	federation text COLLATE "C",
 	history text COLLATE "C"
 ) PARTITION BY LIST (cluster);
-COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters, through which this database makes itself known to them';
+COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters; this database registers with a cluster by a row there';
 
 CREATE TABLE yquota_internal.federated_lease (
 	cluster text COLLATE "C" NOT NULL,
@@ -116,7 +115,7 @@ CREATE TABLE yquota_internal.federated_lease (
 	spent numeric,
 	is_final boolean
 ) PARTITION BY LIST (cluster);
-COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters, which receive leases through it';
+COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters; a cluster receives a lease as a row there';
 COMMENT ON COLUMN yquota_internal.federated_lease.amount IS 'credits';
 COMMENT ON COLUMN yquota_internal.federated_lease.spent IS 'credits';
 
@@ -156,7 +155,7 @@ BEGIN
 	ELSIF wrapper <> 'postgres_fdw' THEN
 		RAISE EXCEPTION 'server "%" is of foreign-data wrapper "%", not of postgres_fdw', server, wrapper
 			USING ERRCODE = 'wrong_object_type';
-	-- the owner of yquota uses the server, so the caller must have the right to use it
+	-- reads use the server as the owner of yquota, so check that the caller may use the server, too
 	ELSIF NOT has_server_privilege(yquota_internal.acting_role(), server::text, 'USAGE') THEN
 		RAISE EXCEPTION 'permission denied for foreign server %', server
 			USING ERRCODE = 'insufficient_privilege';
@@ -196,7 +195,7 @@ CREATE FUNCTION yquota_internal.check_ledger(ledger regclass) RETURNS void
 DECLARE
 	missing text;
 BEGIN
-	-- a view would run functions of its author with the rights of the owner
+	-- refuse views: functions of a view's author would run with the rights of the owner of yquota
 	IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = ledger AND c.relkind IN ('r', 'p', 'f')) THEN
 		RAISE EXCEPTION '"%" is not a table', ledger
 			USING ERRCODE = 'wrong_object_type',
@@ -223,7 +222,7 @@ COMMENT ON FUNCTION yquota_internal.check_ledger(regclass) IS
 CREATE FUNCTION yquota_internal.ledger_reach(ledger text, cluster text) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	-- policies would run functions of their author with the rights of the owner
+	-- refuse row security: functions in policies would run with the rights of the owner of yquota
 	SET row_security = off
 	AS $$
 DECLARE
@@ -242,9 +241,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
 	'Return the end of the last charge that a ledger has of a cluster; raises an error when it has none';
 
--- Reports and leases read these tables in any order.  The function locks all of them at once,
--- before the transaction changes any row.  Otherwise a transaction that has read one of these
--- tables could wait for another one of them while the caller waits for that transaction.
+-- Reports and leases read these tables in any order.  The function locks all these tables before
+-- the transaction changes any row. A later lock could deadlock with a transaction that has read one
+-- of these tables and wants to read another.
 CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -255,7 +254,7 @@ CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	FROM yquota_internal.federated_report AS report;
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_foreign_reports() IS
-	'Lock the foreign tables of all clusters, so that no transaction reads them, to the end of the transaction';
+	'Lock the foreign tables of all clusters until the end of the transaction, so that no other transaction reads them';
 
 CREATE FUNCTION yquota_internal.make_foreign_reports(cluster text, number integer, server name) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -303,7 +302,7 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for table %', federate_cluster_as_owner.ledger
 			USING ERRCODE = 'insufficient_privilege';
 	END IF;
-	-- exclude other calls; reports go on
+	-- exclude other calls of this function, but no reports
 	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
 	new_one.cluster := federate_cluster_as_owner.cluster;
 	new_one.server := federate_cluster_as_owner.server;
@@ -338,7 +337,7 @@ CREATE FUNCTION yquota.federate_cluster(cluster text, server name DEFAULT NULL, 
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federate_cluster(text, name, regclass) IS
-	'Make reports over all clusters read a cluster, through a server of postgres_fdw or from a ledger.  The caller may use the server, for which the owner of yquota has a user mapping.  Or the caller may read the ledger, into which the cluster archives.  Server and ledger belong to the owner of yquota or to a superuser.  Fails unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
+	'Include a cluster in reports over all clusters.  It is read through a server of postgres_fdw, or from a ledger into which it archives.  The caller needs USAGE on the server, for which the owner of yquota has a user mapping, or SELECT on the ledger.  Server and ledger must belong to the owner of yquota or to a superuser.  Fails unless the database behind the server has that cluster_name(), or the ledger has rows of the cluster.  Repeating the call does nothing';
 
 CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -374,7 +373,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.remove_federated_cluster(text, boolean) IS
-	'Undo federate_cluster().  Returns whether there was anything to undo.  Works without the cluster, whose leases count as spent if they may be left behind';
+	'Undo federate_cluster().  Returns whether there was anything to undo.  The cluster need not be reachable.  Leases of the cluster that may be left behind count as spent';
 
 --
 -- Asks each cluster whether it can be reached, before a report that must not silently leave
@@ -394,7 +393,7 @@ BEGIN
 		found_status.timezone := yquota_internal.billing_timezone();
 		RETURN found_status;
 	END IF;
-	-- the server may have a new owner
+	-- check again, because the server may have a new owner
 	PERFORM yquota_internal.check_trusted(format('yquota_internal.federated_status_%s', known.number)::regclass);
 	SELECT status.* INTO found_status FROM yquota_internal.federated_status AS status WHERE status.cluster = known.cluster;
 	IF found_status.cluster IS NULL THEN
@@ -427,8 +426,8 @@ BEGIN
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, code = RETURNED_SQLSTATE;
 			SELECT NULL, NULL, NULL, NULL INTO clock, charged_through, closed_until, timezone;
-			-- omit details of failed connections: they contain addresses and role names, and members
-			-- read it
+			-- omit the details of failed connections: they contain addresses and role names, but members read
+			-- the message
 			IF code !~ '^08' THEN
 				problem := concat_ws(': ', problem, nullif(detail, ''));
 			END IF;
@@ -454,7 +453,7 @@ CREATE FUNCTION yquota.federation_status()
 		ORDER BY known.cluster;
 $$;
 COMMENT ON FUNCTION yquota.federation_status() IS
-	'Return the present status of each federated cluster.  The row tells whether it can be read, its clock, how far that is ahead of the clock here, and how far its reports go.  For a cluster that is read from a ledger, the reports go to the end of its last charge there';
+	'Return the present status of each federated cluster.  The row has the clock of the cluster, how far it is ahead of the clock here, and how far the cluster''s reports go.  If the cluster cannot be read, the row has the problem.  For a cluster that is read from a ledger, the reports go to the end of its last charge there';
 
 CREATE FUNCTION yquota_internal.clusters_of_report(
 	skip_unreachable boolean, OUT clusters text[], OUT clocks timestamptz[], OUT unclosed text[], OUT missing text[],
@@ -490,6 +489,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.clusters_of_report(boolean, date) IS
-	'Return the clusters that a report reads, with the instants until which it does.  Also return those that have not closed a month, and those that cannot be read.  An unreadable cluster is an error unless it may be left out';
+	'Return the clusters that a report reads, with the instants until which it reads them.  Also return the clusters that have not closed a month, and those that cannot be read.  An unreadable cluster is an error unless it may be left out';
 
 SELECT pg_extension_config_dump('yquota.federated_cluster', '');

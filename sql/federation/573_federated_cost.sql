@@ -1,16 +1,16 @@
 --
--- Costs over all clusters.  Each cluster adds up its own days, and this database adds up the
--- groups of all clusters.  The planner pushes the whole sum down to a cluster only when the
--- groups contain the cluster, so the inner groups contain the cluster.
+-- Costs over all clusters.  Each cluster adds up its own days, and this database adds up the groups
+-- of all clusters.  The planner pushes the whole sum down to a cluster only when the query groups
+-- by cluster. The inner query therefore always groups by cluster.
 --
--- Projects, queues and users with the same name in several clusters count as one.  Each day is
--- in its cluster's time zone of bills, and each charge is at its cluster's prices.
+-- Projects, queues and users with the same name in several clusters count as one.  Each cluster
+-- divides days in its own time zone of bills, and charges its own prices.
 --
--- Each query over a ledger can be computed whole by another server or by the nodes of Citus.
--- For that, postgres_fdw requires that every text argument of a function has the collation of a
--- column.  An empty string of that collation therefore stands before the word epoch.  A charge
--- that begins or ends on another day is divided by time.  All parts but the last are rounded,
--- so their sum is the charge.
+-- Another server, or the nodes of Citus, can compute each query over a ledger completely. For that,
+-- postgres_fdw requires that every text argument of a function takes its collation from a column.
+-- The query therefore prepends an empty string with such a collation to the word epoch. A charge
+-- that extends over several days is divided by time. All parts but the last are rounded, and the
+-- last part makes the sum exact.
 --
 
 CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURNS text
@@ -36,14 +36,14 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURN
 			AS part (until)
 		GROUP BY part.until);
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) IS
-	'Return the SQL of the costs of clusters in a ledger.  Parameters are two instants, the clusters, whether to read all projects, those to read otherwise, and the day to write into the rows';
+	'Return the SQL of the costs of clusters in a ledger.  Its parameters are two instants, the clusters, whether to read all projects, the projects to read otherwise, and the day to write into the rows';
 
 CREATE FUNCTION yquota_internal.ledger_cost(
 	first_day date, last_day date, by text[], clusters text[], all_projects boolean, projects text[])
 	RETURNS TABLE (cluster text, day date, project text, queue text, username text, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	-- reads all rows, as ledger_reach() does
+	-- fail instead of reading only the rows that policies allow, as ledger_reach() does
 	SET row_security = off
 	AS $$
 #variable_conflict use_column
@@ -65,7 +65,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) IS
-	'Return the cost on some days of those given clusters that are read from ledgers, by cluster and other columns.  Days are those of the time zone of bills here';
+	'Return the cost on some days of the given clusters, as far as these are read from ledgers, by cluster and other columns.  Days are in this database''s time zone of bills';
 
 CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -95,7 +95,7 @@ CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 		FROM (VALUES (1, 'cluster', 'text'), (2, 'day', 'date'), (3, 'project', 'text'), (4, 'queue', 'text'), (5, 'username', 'text'))
 			AS key (place, name, type));
 COMMENT ON FUNCTION yquota_internal.federated_cost_query(text[]) IS
-	'Return the SQL of a report over clusters.  Parameters are the first and last day, and the clusters with the instants until which they are read.  Two more tell whether to read all projects, and those to read otherwise';
+	'Return the SQL of a report over clusters.  Its parameters are the first and last day, the clusters, and the instants until which the clusters are read.  Two more parameters tell whether to read all projects, and which projects to read otherwise';
 
 CREATE FUNCTION yquota_internal.check_federated_report(first_day date, last_day date, by text[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -148,7 +148,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.federated_cost_as_owner(date, date, text[], boolean) IS
-	'The result of federated_cost() for the calling role';
+	'Do the work of federated_cost() for the calling role';
 
 CREATE FUNCTION yquota.federated_cost(
 	first_day date, last_day date, by text[] DEFAULT '{project}', skip_unreachable boolean DEFAULT false)
@@ -157,7 +157,7 @@ CREATE FUNCTION yquota.federated_cost(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_cost(date, date, text[], boolean) IS
-	'Return the cost on some days in all federated clusters, both days included, of the projects that the caller may see.  "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster or the end of its last charge in a ledger, the earliest if several are added up.  A cluster that cannot be read is an error; with skip_unreachable it is named in "missing" of each row';
+	'Return the cost in all federated clusters from the first to the last day, both included, of the projects that the caller may see.  "by" lists the columns to group by; other columns are NULL. reported_until is the clock of the cluster, or the end of its last charge in a ledger.  A sum over several clusters has the earliest of these.  A cluster that cannot be read is an error.  With skip_unreachable, each row names such clusters in "missing" instead';
 
 CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
 	first_day date, last_day date, by text[], top integer, skip_unreachable boolean)
@@ -184,7 +184,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.federated_top_costs_as_owner(date, date, text[], integer, boolean) IS
-	'The result of federated_top_costs() for the calling role';
+	'Do the work of federated_top_costs() for the calling role';
 
 CREATE FUNCTION yquota.federated_top_costs(
 	first_day date, last_day date, by text[] DEFAULT '{project}', top integer DEFAULT 10, skip_unreachable boolean DEFAULT false)
@@ -243,7 +243,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.federated_bill_as_owner(date, boolean) IS
-	'The result of federated_bill() for the calling role';
+	'Do the work of federated_bill() for the calling role';
 
 CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAULT false)
 	RETURNS TABLE (project text, cluster text, charged numeric, corrected numeric, amount numeric,
@@ -251,4 +251,4 @@ CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAU
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_bill(date, boolean) IS
-	'Return the bills of all federated clusters for periods that end in a month, per project and cluster, and in total (cluster NULL).  For a cluster that is read from a ledger, its charges of the month there are returned.  unclosed names clusters that are not known to have closed the whole month, missing names clusters that could not be read';
+	'Return the bills of all federated clusters for periods that end in a month, per project and cluster, and in total (cluster NULL).  For a cluster that is read from a ledger, its charges of the month in the ledger are returned. unclosed names clusters that may not have closed the whole month. missing names clusters that could not be read';

@@ -1,18 +1,18 @@
 --
--- Shares of budgets over several clusters, on the side of a cluster.  Each lease is a grant
--- that expires (charging/170_grant_expiry.sql), so this database makes every decision from its
--- own rows.
+-- Shares of budgets over several clusters, on the side of a cluster.  Each lease is a grant that
+-- expires (charging/170_grant_expiry.sql). The cluster therefore decides about credit from its own
+-- rows alone.
 --
--- The federation inserts a lease into the view cluster_lease by postgres_fdw, and inserts it
--- again when the reply is lost.  The id of the grant makes the second insertion the same
--- lease.  A lease that arrives after its end grants nothing.  The spent amount of a lease
--- follows from the books, so it is final only for events that have arrived.  A later event
--- about the time before the end changes the amount in the same row.
+-- The federation inserts a lease into the view cluster_lease by postgres_fdw, and inserts it again
+-- when the reply is lost. The external id of the grant contains the identity of the lease, so the
+-- second insertion grants nothing. A lease that arrives after its end grants nothing. The spent
+-- amount of a lease follows from the books. It changes in the same row when a late event about the
+-- time before the end arrives.
 --
--- A standby that is promoted, or a restored backup, may lack the last leases of the server that
--- it replaces.  Each server of the federation therefore registers in lending_federation here
--- before it leases.  After that the cluster takes no lease from the previous server, and no
--- transaction is still taking one.
+-- The federation may fail over to a standby, or be restored from a backup, and lose the last leases
+-- of the previous server. Each server of the federation therefore registers in lending_federation
+-- here before it leases. Registration waits for transactions that are taking leases from the
+-- previous server. After that the cluster takes no lease from the previous server.
 --
 
 CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
@@ -36,7 +36,7 @@ CREATE VIEW yquota.lending_federation WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster, lender.federation, lender.history, lender.known_since
 	FROM yquota_internal.lender;
 COMMENT ON VIEW yquota.lending_federation IS
-	'Database of each federation from which this cluster takes leases.  The database makes itself known by inserting its row, which replaces an earlier row';
+	'Database of each federation from which this cluster takes leases.  The database registers by inserting its row, which replaces an earlier row';
 COMMENT ON COLUMN yquota.lending_federation.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases; one row each';
 COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database; they change with a failover or a restore';
@@ -65,7 +65,7 @@ BEGIN
 								split_part(known.history, '/', 2), split_part(NEW.history, '/', 2)),
 				HINT = 'If that server is gone for good, delete the row of yquota_internal.lender in the cluster, as the owner of yquota.';
 	END IF;
-	-- wait for transactions that are taking leases from the previous server: take_lease()
+	-- wait for calls of take_lease() that are taking leases from the previous server
 	INSERT INTO yquota_internal.lender AS l (federation, history, known_since) VALUES (NEW.federation, NEW.history, yquota.clock())
 	ON CONFLICT (federation) DO UPDATE SET history = excluded.history, known_since = excluded.known_since;
 	RETURN NEW;
@@ -88,7 +88,7 @@ CREATE TABLE yquota_internal.taken_lease (
 	PRIMARY KEY (federation, identity)
 );
 COMMENT ON TABLE yquota_internal.taken_lease IS
-	'Leases of budgets over several clusters that this cluster has taken; no lease is taken twice';
+	'Leases of budgets over several clusters that this cluster has taken.  A repeated lease finds its row here and is not taken twice';
 COMMENT ON COLUMN yquota_internal.taken_lease.federation IS 'cluster_name() of the database that leases';
 COMMENT ON COLUMN yquota_internal.taken_lease.identity IS 'identity by which both sides know the lease';
 COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'lease_history() of the lender when it was taken';
@@ -145,7 +145,7 @@ BEGIN
 		RAISE EXCEPTION 'amount of a lease must be positive'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	-- keep other servers from becoming the lender until this transaction commits
+	-- keep other servers from registering as the lender until this transaction commits
 	PERFORM FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation AND l.history = NEW.history FOR SHARE;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'lease % does not come from the database that leases for "%" now', NEW.lease, NEW.federation
@@ -175,7 +175,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.take_lease() IS
-	'Take a lease that is inserted into cluster_lease as a grant, once even if it is inserted again';
+	'Take a lease that is inserted into cluster_lease: make it a grant, and only one grant even if the lease is inserted again';
 
 CREATE TRIGGER take INSTEAD OF INSERT ON yquota.cluster_lease
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.take_lease();

@@ -1,15 +1,15 @@
 --
--- Budgets over all clusters, on the side of the federation.  It leases shares of the credit of
--- a period to the clusters.  A lease is written and committed here before its cluster learns
--- of it.  Its whole share counts until the cluster has reported the spending until the end of
--- the lease.  No loss of a message, a machine or a transaction puts the same credit into two
--- leases:
+-- Budgets over all clusters, on the side of the federation.  This database leases shares of a
+-- period's credit to the clusters. It commits a lease here before it sends the lease to the
+-- cluster. The whole share counts as spent until the cluster has reported its spending up to the
+-- end of the lease. A lost message, machine or transaction therefore never puts the same credit
+-- into two leases:
 --
 --     sum of (share - returned) over the leases of a period <= amount of the budget.
 --
--- A cluster owes the spending beyond its leases there, and its next lease pays it.  Late
--- spending of a lease whose rest has been returned is subtracted here from the next lease of
--- that cluster.
+-- A cluster that spends more than its leases owes the difference in its own books, and its next
+-- lease pays the debt. A late event may add spending to a lease whose rest has already been
+-- returned. This database subtracts such spending from the next lease of that cluster.
 --
 
 CREATE TABLE yquota.federated_budget (
@@ -25,7 +25,7 @@ CREATE TABLE yquota.federated_budget (
 	PRIMARY KEY (project, period)
 );
 COMMENT ON TABLE yquota.federated_budget IS
-	'Recurring credit of projects in all federated clusters together, leased to them in shares; a change counts at once';
+	'Recurring credit of projects in all federated clusters together, leased to the clusters in shares.  A change takes effect at once';
 COMMENT ON COLUMN yquota.federated_budget.project IS 'primary key with period; here and, by the same name, in the clusters';
 COMMENT ON COLUMN yquota.federated_budget.period IS 'day, week (from Monday on), month, quarter or year, of the time zone of bills here';
 COMMENT ON COLUMN yquota.federated_budget.amount IS 'credits per period, above 0, at most 10^30';
@@ -45,7 +45,7 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.keep_federated_budget() IS 'Set the first day of a budget over all clusters to today unless it is given';
+COMMENT ON FUNCTION yquota_internal.keep_federated_budget() IS 'Set the first day of a budget over all clusters to today if no first day is given';
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.federated_budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_federated_budget();
 
@@ -74,7 +74,7 @@ CREATE TABLE yquota.budget_lease (
 CREATE INDEX budget_lease_period_idx ON yquota.budget_lease (project, period, starts_on);
 CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_at);
 COMMENT ON TABLE yquota.budget_lease IS
-	'Shares of federated budgets that have been leased to clusters.  Written by renew_leases() and kept';
+	'Shares of federated budgets that have been leased to clusters. renew_leases() writes the rows and never deletes them';
 COMMENT ON COLUMN yquota.budget_lease.lease IS 'primary key; a server that has lost its last commits may give a number again';
 COMMENT ON COLUMN yquota.budget_lease.identity IS 'random and unique; identifies the lease on both sides';
 COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when it was offered';
@@ -100,15 +100,15 @@ CREATE TABLE yquota_internal.cluster_contact (
 	history text COLLATE "C",
 	problem text
 );
-COMMENT ON TABLE yquota_internal.cluster_contact IS 'Results of the last attempts of renew_leases() to reach each cluster';
+COMMENT ON TABLE yquota_internal.cluster_contact IS 'Result of the last attempt of renew_leases() to reach each cluster';
 COMMENT ON COLUMN yquota_internal.cluster_contact.tried_at IS 'clock here';
-COMMENT ON COLUMN yquota_internal.cluster_contact.reached_at IS 'clock here when it last answered';
+COMMENT ON COLUMN yquota_internal.cluster_contact.reached_at IS 'clock of this database when the cluster last answered';
 COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'clock of the cluster less the clock here at reached_at';
-COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() to which it has reported all its leases; NULL: none';
-COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'reason why it gets no leases; NULL when it does';
+COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() of the server to which the cluster has reported all its leases; NULL: none';
+COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'reason why the cluster gets no leases; NULL when it gets leases';
 
--- Commits may be lost when another server replaces this one.  A server that is promoted, or
--- recovers to an earlier time, begins a new timeline.
+-- A server that is promoted, or that recovers to an earlier time, may lack commits of the server
+-- before it. It begins a new timeline, so the history gets another value.
 CREATE FUNCTION yquota_internal.lease_history() RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -119,7 +119,7 @@ CREATE FUNCTION yquota_internal.lease_history() RETURNS text
 			 ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END,
 		(SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database()));
 COMMENT ON FUNCTION yquota_internal.lease_history() IS
-	'Return the system identifier and timeline of this server, and the oid of this database, which a failover or a restore changes';
+	'Return the system identifier and timeline of this server, and the oid of this database.  A failover or a restore changes the result';
 
 CREATE VIEW yquota_internal.unheard_cluster AS
 	SELECT known.cluster
@@ -127,7 +127,7 @@ CREATE VIEW yquota_internal.unheard_cluster AS
 	LEFT JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster
 	WHERE known.server IS NOT NULL AND contact.history IS DISTINCT FROM (SELECT yquota_internal.lease_history());
 COMMENT ON VIEW yquota_internal.unheard_cluster IS
-	'Clusters that may have leases unknown to this database: nothing is leased until they have reported';
+	'Clusters that may have leases unknown to this database.  Nothing is leased until all of them have reported';
 
 CREATE VIEW yquota_internal.lease_state AS
 	SELECT lease.*, lease.share - coalesce(lease.returned, 0) AS kept,
@@ -135,12 +135,12 @@ CREATE VIEW yquota_internal.lease_state AS
 				WHEN yquota.statement_clock() >= lease.expires_at + yquota_internal.max_clock_skew() THEN 'unreported'
 				WHEN lease.taken_at IS NULL THEN 'offered'
 				ELSE 'taken' END AS state,
-		   -- spending reported after the rest of the lease had been returned
+		   -- credits spent from the rest of the lease, but reported only after the rest had been returned
 		   CASE WHEN lease.settled_at IS NOT NULL THEN
 				greatest(lease.spent - (lease.share - lease.taken_off - lease.returned), 0) ELSE 0 END AS late
 	FROM yquota.budget_lease AS lease;
 COMMENT ON VIEW yquota_internal.lease_state IS
-	'Leases with their states, the credits that each takes from its budget, and the credits found too late to be spent';
+	'Leases with their states, the credits that each takes from its budget, and the spending that was reported too late';
 
 CREATE VIEW yquota.budget_lease_status WITH (security_barrier) AS
 	SELECT lease.lease, lease.project, lease.period, lease.starts_on, lease.cluster, lease.state, lease.share, lease.taken_off,
@@ -189,7 +189,7 @@ CREATE VIEW yquota_internal.budget_term AS
 		SELECT yquota_internal.next_period_start(budget.period, this.first_day)
 	) AS term;
 COMMENT ON VIEW yquota_internal.budget_term IS
-	'Periods of federated budgets: that of today, or the first one to come, and the period after it';
+	'Periods of federated budgets: the present period (or the first one, if it is still ahead), and the period after it';
 
 CREATE VIEW yquota.federated_budget_status WITH (security_barrier) AS
 	SELECT term.project, term.period, term.starts_on, term.starts_at, term.ends_at, term.amount,

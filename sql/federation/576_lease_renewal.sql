@@ -1,20 +1,21 @@
 --
 -- Leasing shares of federated budgets (575_federated_budget.sql).
 --
--- Each call reads the reports of the clusters.  Next it makes the clusters take the leases
--- that earlier transactions have offered.  Then it offers more leases for the next call.  A
--- lease is therefore committed here before a cluster can have it.  A lost reply or a lost
--- commit here leaves a lease that only the cluster knows to be taken.  The next call offers it
--- again, and the cluster takes it once.  No commit waits for two machines.
+-- Each call reads the reports of the clusters.  Next it sends the clusters the leases that earlier
+-- transactions have offered. Then it offers more leases for the next call to send. A lease is
+-- therefore committed here before a cluster can take it. If the reply or the commit here is lost,
+-- only the cluster knows that it has taken the lease. The next call sends the lease again, and the
+-- cluster takes it only once. No two-phase commit is needed.
 --
--- A server that may have lost commits of its predecessor offers nothing until each cluster has
--- reported all its leases.  The report must come in a transaction that began after the cluster
--- stopped taking leases from the previous server.  The server recognizes its predecessor's
--- leases by their identities.
+-- A server may lack commits of the server that it replaced. It offers nothing until each cluster
+-- has reported all its leases. A report counts only if its transaction began after the cluster
+-- stopped taking leases from the previous server. The identity of a lease tells which server made
+-- it.
 --
--- Shares follow need.  The share floor_fraction of the leased amount is divided by the weights
--- of the clusters.  The rest is divided by weight and by each cluster's spending from the
--- leases of the last day.  While no cluster has spent anything, weight alone counts.
+-- Clusters that spend more get larger shares. The part floor_fraction of an amount is divided among
+-- the clusters by their weights. The rest is divided by weight times spending, which is each
+-- cluster's spending from leases of the last day.  While no cluster has spent anything, weight
+-- alone counts.
 --
 
 CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
@@ -41,7 +42,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 			JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster AND contact.problem IS NULL
 			CROSS JOIN LATERAL (
 				SELECT max(lease.expires_at) AS covered_until,
-					   -- whether nearly all credit of the valid leases has been spent
+					   -- true if at least three quarters of the credit of the valid leases have been spent
 					   coalesce(bool_and(lease.taken_at IS NOT NULL) FILTER (WHERE lease.valid_from <= now_at AND lease.settled_at IS NULL)
 						AND sum(lease.spent) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at)
 							>= 0.75 * sum(lease.share - lease.taken_off) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at), false) AS is_low
@@ -81,7 +82,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 		WHERE due.part > 0 AND due.begins_at < due.ends_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_plan(timestamptz) IS
-	'Return the leases that are due at an instant, by the last reports of the clusters';
+	'Return the leases that are due at an instant, computed from the last reports of the clusters';
 
 CREATE FUNCTION yquota.planned_leases()
 	RETURNS TABLE (project text, period text, starts_on date, cluster text, free numeric, need numeric, share numeric,
@@ -93,7 +94,7 @@ CREATE FUNCTION yquota.planned_leases()
 		ORDER BY plan.project, plan.period, plan.starts_on, plan.cluster;
 $$;
 COMMENT ON FUNCTION yquota.planned_leases() IS
-	'Return the leases that renew_leases() would offer now if the clusters reported nothing new.  To plan, change weights and budgets in a transaction, call it, and roll back';
+	'Return the leases that renew_leases() would offer now if the clusters reported nothing new.  To try other weights or budgets, change them in a transaction, call this function, and roll back';
 
 --
 -- Steps for one cluster
@@ -109,7 +110,7 @@ DECLARE
 	wanted uuid[];
 	names text[];
 BEGIN
-	-- include settled leases, because a late event may change their spent amount
+	-- include settled leases, because a late event may change the spent amount of a settled lease
 	SELECT coalesce(array_agg(own.identity), '{}'), array_agg(DISTINCT own.federation) || yquota.cluster_name() INTO wanted, names
 	FROM yquota.budget_lease AS own
 	WHERE own.cluster = cluster AND (own.settled_at IS NULL OR own.expires_at > since);
@@ -119,11 +120,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
-	'Return a cluster''s report of its leases of the last 32 days, known here or not, and of older leases that are not settled';
+	'Return a cluster''s report of its leases.  It includes all leases of the last 32 days, known here or not, and older leases that are not settled';
 
--- Adopts leases that are in no row here.  A server whose last commits a failover or a restore
--- lost has offered them.  They count from now on.  Other clusters may have further leases that
--- this server does not know yet.
+-- Adopts leases that are in no row here: a previous server offered them, and a failover or a
+-- restore lost its last commits. These leases count from now on. All clusters must then report
+-- again, because other clusters may have such leases, too.
 CREATE FUNCTION yquota_internal.adopt_leases(report yquota_internal.federated_lease[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -141,7 +142,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.adopt_leases(yquota_internal.federated_lease[]) IS
-	'Count leases of this database that a cluster has and this database does not know';
+	'Add leases of this database that a cluster has taken, but that have no row here';
 
 CREATE FUNCTION yquota_internal.note_lease_report(
 	cluster text, report yquota_internal.federated_lease[], clock_there timestamptz, now_at timestamptz) RETURNS bigint
@@ -154,7 +155,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 			JOIN unnest(report) AS there ON there.identity = own.identity AND there.spent IS NOT NULL
 			WHERE own.cluster = note_lease_report.cluster AND (own.settled_at IS NULL OR own.spent IS DISTINCT FROM there.spent)
 			UNION ALL
-			-- settle an untaken lease: taken after its end it would grant nothing
+			-- settle a lease that the cluster has not taken: after its end it would grant nothing
 			SELECT own.lease, NULL, 0, true
 			FROM yquota.budget_lease AS own
 			WHERE own.cluster = note_lease_report.cluster AND own.settled_at IS NULL
@@ -173,7 +174,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 		SELECT count(*) FILTER (WHERE changed.is_settled_now) FROM changed;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) IS
-	'Record the report of a cluster about its leases, and return the rest of leases that it has reported until their ends.  Returns how many';
+	'Record the report of a cluster about its leases, and settle leases that it has reported until their ends: their rest returns to the budget.  Returns how many leases were settled';
 
 CREATE FUNCTION yquota_internal.deliver_leases(cluster text, clock_there timestamptz, now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -207,9 +208,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) IS
-	'Make a cluster take the leases that earlier transactions have offered.  Returns how many';
+	'Send a cluster the leases that earlier transactions have offered.  Returns how many it has taken';
 
--- A cluster that knows no lender has no leases, and may be federated only for reports.
+-- A cluster without a row in lending_federation has no leases; it may be federated only for
+-- reports.
 CREATE FUNCTION yquota_internal.make_known(cluster text, OUT is_known boolean, OUT problem text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -231,7 +233,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_known(text) IS
-	'Tell a cluster that this database leases now.  Returns true if the cluster knew before the transaction, so that its report has all leases of another server.  Otherwise returns why it cannot be told';
+	'Register this database with a cluster as the one that leases. is_known is true if the cluster knew this before the transaction, so that its report has all leases of the previous server. problem tells why the database could not register';
 
 CREATE FUNCTION yquota_internal.tend_leases(
 	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT history text, OUT problem text)
@@ -276,7 +278,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
-	'Read the reports of a cluster about its leases, and make it take those that it lacks.  Returns how many of each, the lease_history() to which the cluster has reported all leases, and the problem if there is one';
+	'Read the report of a cluster about its leases, and send it the leases that it lacks.  Returns the numbers of settled and taken leases, and the problem if there is one.  Also returns the lease_history() to which the cluster has reported all its leases';
 
 --
 -- Leasing to all clusters
@@ -307,7 +309,7 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_leases(timestamptz) IS
-	'Raise an alert for each cluster whose leases count as spent because it has not reported.  Raise an alert for each cluster that stops all leases';
+	'Raise an alert for each cluster whose leases count as spent because it has not reported, and for each cluster that stops all leasing';
 
 CREATE FUNCTION yquota.renew_leases(OUT offered bigint, OUT taken bigint, OUT settled bigint, OUT problems text[])
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -319,11 +321,11 @@ DECLARE
 	outcome record;
 BEGIN
 	PERFORM yquota_internal.require_read_committed('renew leases');
-	-- make offers durable before any cluster can take them
+	-- flush the commit of the offers before any cluster can take them
 	IF current_setting('synchronous_commit') = 'off' THEN
 		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;
-	-- exclude other calls; readers go on
+	-- exclude other calls of this function, but no readers
 	LOCK TABLE yquota.budget_lease IN SHARE ROW EXCLUSIVE MODE;
 	taken := 0;
 	settled := 0;
@@ -350,7 +352,7 @@ BEGIN
 	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, taken_off, valid_from, expires_at, offered_at,
 									 spent, returned, settled_at)
 	SELECT plan.project, plan.period, plan.starts_on, plan.cluster, plan.share, plan.taken_off, plan.valid_from, plan.expires_at, now_at,
-		   -- settle the lease at once when nothing is left to grant
+		   -- settle the lease at once when debts use up its whole share
 		   CASE WHEN plan.taken_off = plan.share THEN 0 END, CASE WHEN plan.taken_off = plan.share THEN 0 END,
 		   CASE WHEN plan.taken_off = plan.share THEN now_at END
 	FROM yquota_internal.lease_plan(now_at) AS plan
@@ -360,7 +362,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.renew_leases() IS
-	'Read the reports of clusters about their leases, make them take leases that earlier transactions offered, and offer due leases.  Returns how many of each, and the problems of clusters.  The job yquota leases calls it every minute';
+	'Read the reports of clusters about their leases, send clusters the leases that earlier transactions offered, and offer due leases.  Returns how many leases were settled, taken and offered, and the problems of clusters.  The job yquota leases calls it every minute';
 
 CREATE FUNCTION yquota_internal.has_leases() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE

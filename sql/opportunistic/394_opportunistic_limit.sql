@@ -1,18 +1,19 @@
 --
--- Limits of sharing for a queue with the queues below it, a user and an application.  A limit
--- bounds the number and the total size of OPPORTUNISTIC containers, running and waiting, at a
--- time.
+-- Limits on OPPORTUNISTIC containers of a queue (with the queues below it), of a user and of an
+-- application. A limit bounds the number and the total size of the containers that run or wait at
+-- the same time.
 --
--- Containers are counted only while there is a limit.  Statements that send events append their
--- changes to opportunistic_change, so that none waits for another one.  An allocation under a
--- limit adds up both tables, and moves many changes to opportunistic_counter at once.
+-- Containers are counted only while there is a limit. Statements that send events append their
+-- changes to opportunistic_change, so that no such statement waits for another. An allocation under
+-- a limit adds up opportunistic_change and opportunistic_counter. From time to time it moves many
+-- changes to opportunistic_counter at once.
 --
 
 CREATE TABLE yquota_internal.opportunistic_counting (
 	since timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.opportunistic_counting IS
-	'Switch of counting OPPORTUNISTIC containers: one row while there is a limit of sharing';
+	'Tells whether OPPORTUNISTIC containers are counted: one row while there is a limit of sharing, else none';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_counting', '');
 CREATE TRIGGER signal_change AFTER INSERT OR DELETE ON yquota_internal.opportunistic_counting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
@@ -26,10 +27,10 @@ CREATE TABLE yquota_internal.opportunistic_change (
 	allocation yquota.resource NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 COMMENT ON TABLE yquota_internal.opportunistic_change IS
-	'OPPORTUNISTIC containers that came and went, as appended by statements, not in opportunistic_counter yet';
-COMMENT ON COLUMN yquota_internal.opportunistic_change.queue IS 'queue named by the events';
-COMMENT ON COLUMN yquota_internal.opportunistic_change.containers IS 'containers that came minus containers that went';
-COMMENT ON COLUMN yquota_internal.opportunistic_change.allocation IS 'their allocations that came minus those that went, native units';
+	'Changes in the number of OPPORTUNISTIC containers, appended by statements and not in opportunistic_counter yet';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.queue IS 'queue that the events name';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.containers IS 'containers that began minus containers that ended';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.allocation IS 'allocations that were added minus allocations that were removed, native units';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_change', '');
 
 CREATE TABLE yquota_internal.opportunistic_counter (
@@ -66,7 +67,7 @@ CREATE VIEW yquota_internal.opportunistic_limit AS
 	FROM yquota.scheduler_setting AS s
 	WHERE num_nonnulls(s.opportunistic_application_maximum_containers, s.opportunistic_application_maximum_resource) > 0;
 COMMENT ON VIEW yquota_internal.opportunistic_limit IS
-	'Limits of sharing, as configured; name is that of a queue, or NULL: each user, each application';
+	'Limits of sharing, as configured. name is the path of a queue; NULL: the limit holds for each user or each application';
 COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_containers IS 'NULL: no limit';
 COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_resource IS 'native units; a resource type that is not in it has no limit; NULL: no limit at all';
 
@@ -88,7 +89,7 @@ CREATE FUNCTION yquota_internal.scopes_of_sharing(application_id text, username 
 		SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(scopes_of_sharing.queue)) AS q (path);
 	END;
 COMMENT ON FUNCTION yquota_internal.scopes_of_sharing(text, text, text) IS
-	'Return the application, the user and the queues for which a container counts';
+	'Return the application, the user and the queues whose limits count a container';
 
 --
 -- A queue counts the containers whose events name its path or the path of a queue below it.
@@ -115,7 +116,7 @@ CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username 
 		ORDER BY l.scope = 'application', l.scope = 'user', n.name;
 	END;
 COMMENT ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) IS
-	'Return the limits of sharing for an application of a user in a leaf, queues first, with the present count of each';
+	'Return the limits of sharing for an application of a user in a leaf queue, with the present count under each.  Limits of queues come first';
 
 CREATE FUNCTION yquota_internal.fold_opportunistic_changes() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -139,11 +140,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fold_opportunistic_changes() IS
-	'Move the changes to the counters; under lock_sharing()';
+	'Move the changes to the counters.  The caller has called lock_sharing()';
 
 --
--- The first limit counts all containers while no event can be recorded, because later events
--- append to that count.  Removing the last limit removes the counters.
+-- The statement that sets the first limit blocks events while it counts all containers, because
+-- later events add their changes to that count. Removing the last limit removes the counters.
 --
 CREATE FUNCTION yquota_internal.tend_opportunistic_counting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -155,7 +156,7 @@ BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
-	-- take this lock first, as the check of the configuration at commit does
+	-- take the two locks in the order in which the check of the configuration at commit takes them
 	LOCK TABLE ONLY yquota_internal.queue_status IN SHARE ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.lock_sharing();
 	is_limited := EXISTS (SELECT FROM yquota_internal.opportunistic_limit);
@@ -210,8 +211,8 @@ CREATE TRIGGER tend_truncated_counting AFTER TRUNCATE ON yquota.scheduler_settin
 	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
 
 --
--- Containers that local schedulers have allocated beyond a limit, judged one after the other
--- in their order.
+-- Judges the containers of local schedulers one after the other: a container that exceeds a limit
+-- is refused.
 --
 CREATE FUNCTION yquota_internal.exceeds(total yquota.resource, maximum yquota.resource) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -247,7 +248,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[], yquota.resource[]) IS
-	'Return for each container, in the order of allocation, the limit of sharing that it exceeds, or NULL; under lock_sharing()';
+	'Return for each container, in the order of allocation, the limit of sharing that it exceeds, or NULL. The caller has called lock_sharing()';
 
 --
 -- Views for people
@@ -261,7 +262,7 @@ CREATE VIEW yquota_internal.opportunistic_holding AS
 		  CROSS JOIN LATERAL yquota_internal.scopes_of_sharing(h.application_id, h.username, h.queue) AS n) AS p
 	GROUP BY 1, 2;
 COMMENT ON VIEW yquota_internal.opportunistic_holding IS
-	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, while they are counted';
+	'Numbers and sizes of OPPORTUNISTIC containers of each queue with the queues below it, each user and each application; only while containers are counted';
 
 CREATE VIEW yquota.opportunistic_limit_usage WITH (security_barrier) AS
 	SELECT l.scope, coalesce(l.name, h.name) AS name, l.maximum_containers, l.maximum_resource,

@@ -1,6 +1,6 @@
 --
--- Over-allocation: a node gives OPPORTUNISTIC containers more than it has while its measured
--- use is below its allocation.  The C code decides
+-- Over-allocation: a node may allocate more than its total to OPPORTUNISTIC containers while its
+-- measured use is below its allocation.  The C code decides
 -- (src/opportunistic/node_queue/node_container.h).
 --
 
@@ -12,7 +12,7 @@ CREATE TABLE yquota.over_allocation (
 	CHECK (preemption_threshold >= threshold)
 );
 COMMENT ON TABLE yquota.over_allocation IS
-	'Thresholds of measured use by resource type: up to the first, OPPORTUNISTIC containers start at nodes, above the second they are killed or paused.  A type without a row is not over-allocated';
+	'Thresholds of measured use by resource type.  OPPORTUNISTIC containers start at a node up to the first threshold.  Above the second threshold they are killed or paused.  A type without a row is not over-allocated';
 COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores. The queue of a node counts no other types, as in Hadoop, so thresholds of others are refused';
 COMMENT ON COLUMN yquota.over_allocation.threshold IS 'part of the node''s total up to which OPPORTUNISTIC containers start by the measured use: above 0, at most 10, at most 6 decimals; NULL: they start by allocations alone';
 COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'part of the total above which OPPORTUNISTIC containers are killed or paused: same range, not below threshold; NULL: none is';
@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_uncounted_type() IS
-	'Refuse thresholds of resource types that queues of nodes do not count';
+	'Refuse thresholds for resource types other than those that node queues count';
 CREATE TRIGGER refuse_uncounted_type BEFORE INSERT OR UPDATE ON yquota.over_allocation
 	FOR EACH ROW WHEN (NEW.resource_type NOT IN ('memory-mb', 'vcores'))
 	EXECUTE FUNCTION yquota_internal.refuse_uncounted_type();
@@ -50,10 +50,10 @@ CREATE UNLOGGED TABLE yquota_internal.node_preemption (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_preemption IS
 	'Resources freed at nodes since reports whose measured use was above a preemption threshold; written by enqueue_container() and related functions';
-COMMENT ON COLUMN yquota_internal.node_preemption.reported_at IS 'time of the report since which it counts; when there is a newer one, nothing has been freed';
-COMMENT ON COLUMN yquota_internal.node_preemption.freed_memory_mb IS 'MiB of containers that have ended or paused since';
-COMMENT ON COLUMN yquota_internal.node_preemption.freed_vcores IS 'cores of containers that have ended or paused since';
-COMMENT ON COLUMN yquota_internal.node_preemption.containers IS 'containers that were to be killed or paused for measured use, over all reports';
+COMMENT ON COLUMN yquota_internal.node_preemption.reported_at IS 'time of the node''s report from which the row counts.  If the node has a newer report, the row counts as nothing freed';
+COMMENT ON COLUMN yquota_internal.node_preemption.freed_memory_mb IS 'MiB of containers that have ended or paused since that report';
+COMMENT ON COLUMN yquota_internal.node_preemption.freed_vcores IS 'cores of containers that have ended or paused since that report';
+COMMENT ON COLUMN yquota_internal.node_preemption.containers IS 'containers that were to be killed or paused because of measured use, since the first report';
 
 CREATE FUNCTION yquota_internal.node_room(node text)
 	RETURNS TABLE (
@@ -72,7 +72,7 @@ CREATE VIEW yquota.node_room WITH (security_barrier) AS
 	CROSS JOIN LATERAL yquota_internal.node_room(n.name) AS r
 	LEFT JOIN yquota.over_allocation AS o ON o.resource_type = r.resource_type;
 COMMENT ON VIEW yquota.node_room IS
-	'Room for OPPORTUNISTIC containers at each node, by allocations and by the measured use, in native units of memory-mb and vcores.  Query it with a node: a node takes as long as a call about its queue.  Without measures on a standby';
+	'Room for OPPORTUNISTIC containers at each node, by allocations and by the measured use, in native units of memory-mb and vcores.  Query it with a condition on the node, because each node takes as long as a call about its queue.  A standby has no measured use';
 COMMENT ON COLUMN yquota.node_room.node IS 'name of a node';
 COMMENT ON COLUMN yquota.node_room.resource_type IS 'memory-mb or vcores';
 COMMENT ON COLUMN yquota.node_room.total IS 'total of the node; 0: it is not in service';
@@ -124,4 +124,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.over_allocation_figures() IS
-	'Return figures of the measured use of nodes for metrics; none where nothing is over-allocated, and on a standby';
+	'Return figures of the measured use of nodes for metrics.  Returns no row if nothing is over-allocated, or on a standby';

@@ -1,12 +1,12 @@
 --
--- Opportunistic containers, central allocation (semantics/opportunistic): reports of nodes
--- about their queues, the list of nodes by load, and the containers allocated from that list.
--- The C code decides (src/opportunistic/).  Functions that write run as the owner; a role that
--- may call them speaks for the resource manager.
+-- Opportunistic containers, central allocation (semantics/opportunistic): reports of nodes about
+-- their queues, the list of nodes by load, and the containers allocated from that list. The C code
+-- decides (src/opportunistic/).  Functions that write run as the owner; a role that may call them
+-- acts for the resource manager.
 --
--- The tables of reports, slots and the list are unlogged.  After a crash or a promotion a node
--- is therefore unknown until it reports.  A standby cannot read these tables, so views call a
--- function that checks first.
+-- The tables of reports, slots and the list are unlogged.  After a crash or a promotion a node is
+-- therefore unknown until it reports again. A standby cannot read unlogged tables, so views read
+-- these tables through a function that first checks for recovery.
 --
 
 CREATE TYPE yquota.node_report AS (
@@ -26,11 +26,11 @@ COMMENT ON TYPE yquota.node_report IS
 COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'number of containers, as in the next three columns';
 COMMENT ON COLUMN yquota.node_report.queued_guaranteed IS 'containers that wait for room';
 COMMENT ON COLUMN yquota.node_report.queued_opportunistic IS 'containers that wait for room';
-COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'wait of a container that arrives now; NULL: not known, as for Hadoop''s nodes, and estimated by expected durations where nodes are compared by it';
+COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'time for which a container that arrives now would wait; NULL: not known, as for Hadoop''s nodes.  If nodes are compared by this wait, expected durations then give an estimate';
 COMMENT ON COLUMN yquota.node_report.queue_capacity IS
-	'OPPORTUNISTIC containers that may wait; read when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
+	'number of OPPORTUNISTIC containers that may wait, read only when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota.node_report.reported_at IS 'NULL: the clock';
-COMMENT ON COLUMN yquota.node_report.allocated IS 'allocated to its containers, native units; NULL: the allocations in the books';
+COMMENT ON COLUMN yquota.node_report.allocated IS 'resources allocated to the node''s containers, native units; NULL: the allocations in the books';
 COMMENT ON COLUMN yquota.node_report.measured IS 'resources in use on the node, native units; NULL: not reported';
 
 CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
@@ -50,12 +50,12 @@ CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 COMMENT ON TABLE yquota_internal.node_queue_report IS
 	'The last report of each node; written by report_nodes()';
 COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'number of containers, as in the next three columns';
-COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'wait reported by the node, or under QUEUE_WAIT_TIME estimated by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'wait that the node reported, or under QUEUE_WAIT_TIME an estimate from expected durations; NULL: not known';
 COMMENT ON COLUMN yquota_internal.node_queue_report.queue_capacity IS
-	'capacity reported when the node came into the list; NULL: scheduler_setting.opportunistic_queue_capacity';
+	'capacity that the node reported when it entered the list; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota_internal.node_queue_report.allocated IS 'native units; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.node_queue_report.is_listed IS
-	'false if the node may not be in the list, because it is being decommissioned, or reports no wait where nodes are compared by it';
+	'false if the node may not be in the list: it is being decommissioned, or nodes are compared by their wait and it reports none';
 
 COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'capacity in the last report; -1: none';
 COMMENT ON COLUMN yquota_internal.node_queue_report.measured IS 'resources in use on the node, native units; NULL: not reported';
@@ -65,7 +65,7 @@ CREATE TABLE yquota_internal.node_queue_capacity (
 	queue_capacity integer NOT NULL CHECK (queue_capacity >= 0)
 );
 COMMENT ON TABLE yquota_internal.node_queue_capacity IS
-	'Number of OPPORTUNISTIC containers that may wait at nodes, by their last reports, for their queues, which outlive the reports.  Written by report_nodes() when a node reports a change';
+	'Number of OPPORTUNISTIC containers that may wait at a node, from its last report.  This table is logged, because node queues outlive the unlogged reports. report_nodes() writes it when a node reports a change';
 SELECT pg_extension_config_dump('yquota_internal.node_queue_capacity', '');
 
 CREATE UNLOGGED TABLE yquota_internal.opportunistic_slot (
@@ -76,9 +76,9 @@ CREATE UNLOGGED TABLE yquota_internal.opportunistic_slot (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_slot IS
 	'Slots and resources that allocate_opportunistic() has taken from nodes since their last reports';
-COMMENT ON COLUMN yquota_internal.opportunistic_slot.reported_at IS 'time of the report since which it counts; when there is a newer one, nothing has been taken';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.reported_at IS 'time of the node''s report from which the row counts.  If the node has a newer report, the row counts as nothing taken';
 COMMENT ON COLUMN yquota_internal.opportunistic_slot.slots IS 'slots taken in the queue';
-COMMENT ON COLUMN yquota_internal.opportunistic_slot.allocated IS 'free resources taken, native units; NULL: the comparator ignores them';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.allocated IS 'free resources taken, native units; NULL: the comparator ignores resources';
 
 CREATE UNLOGGED TABLE yquota_internal.load_list (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -95,14 +95,14 @@ CREATE UNLOGGED TABLE yquota_internal.load_list (
 -- Stores names of thousands of nodes uncompressed: compressing takes longer than writing them.
 ALTER TABLE yquota_internal.load_list ALTER COLUMN candidates SET STORAGE EXTERNAL, ALTER COLUMN others SET STORAGE EXTERNAL;
 COMMENT ON TABLE yquota_internal.load_list IS
-	'List of nodes by load that is in force: one row, or none before the first sort';
-COMMENT ON COLUMN yquota_internal.load_list.sort_number IS 'number of lists since the server last started after a crash';
-COMMENT ON COLUMN yquota_internal.load_list.comparator IS 'comparator of the sort';
-COMMENT ON COLUMN yquota_internal.load_list.mean IS 'mean of queue lengths, or of waits in milliseconds, as the next column';
+	'Present list of nodes, sorted by load: one row, or none before the first sort';
+COMMENT ON COLUMN yquota_internal.load_list.sort_number IS 'number of the list, counted from the last start after a crash';
+COMMENT ON COLUMN yquota_internal.load_list.comparator IS 'comparator by which the list was sorted';
+COMMENT ON COLUMN yquota_internal.load_list.mean IS 'mean of queue lengths, or of waits in milliseconds, depending on the comparator';
 COMMENT ON COLUMN yquota_internal.load_list.deviation IS 'standard deviation';
 COMMENT ON COLUMN yquota_internal.load_list.max_queue_length IS 'limit sent to nodes; NULL: none';
 COMMENT ON COLUMN yquota_internal.load_list.max_wait_ms IS 'limit sent to nodes, milliseconds; NULL: none';
-COMMENT ON COLUMN yquota_internal.load_list.candidates IS 'nodes for requests without a location: the first scheduler_setting.opportunistic_nodes_used ones';
+COMMENT ON COLUMN yquota_internal.load_list.candidates IS 'first scheduler_setting.opportunistic_nodes_used nodes of the list, which serve requests without a location';
 COMMENT ON COLUMN yquota_internal.load_list.others IS 'the rest of the list';
 
 CREATE UNLOGGED TABLE yquota_internal.anywhere_turn (
@@ -111,8 +111,8 @@ CREATE UNLOGGED TABLE yquota_internal.anywhere_turn (
 	place integer NOT NULL CHECK (place >= 0)
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.anywhere_turn IS
-	'Place where the search for any node begins next if nodes take turns: one row, or none';
-COMMENT ON COLUMN yquota_internal.anywhere_turn.sort_number IS 'number of the list; in another list the search begins with the first node';
+	'If nodes take turns: the place in the list where the next search for any node begins.  One row, or none';
+COMMENT ON COLUMN yquota_internal.anywhere_turn.sort_number IS 'number of the list.  In a list with another number, the search begins with the first node';
 COMMENT ON COLUMN yquota_internal.anywhere_turn.place IS 'place in the list, from 0 on';
 
 CREATE TABLE yquota_internal.opportunistic_response (
@@ -123,10 +123,10 @@ CREATE TABLE yquota_internal.opportunistic_response (
 	end_container bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_response IS
-	'The last call of allocate_opportunistic() with a response id, by application: a repeated one gets the same answer';
+	'Last call of allocate_opportunistic() with a response id for each application.  A repeated call with that id gets the same answer';
 COMMENT ON COLUMN yquota_internal.opportunistic_response.attempt IS 'number of the application master';
 COMMENT ON COLUMN yquota_internal.opportunistic_response.first_container IS 'number of the first container that the call allocated';
-COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number after that of the last container';
+COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number of the last container, plus one';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_response', '');
 
 CREATE TABLE yquota_internal.opportunistic_count (
@@ -142,15 +142,15 @@ CREATE TABLE yquota_internal.opportunistic_count (
 	within bigint[] NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_count IS
-	'OPPORTUNISTIC containers that have been allocated, GUARANTEED containers that were demoted, and promotions by rule, for metrics.  The rows are segments to be added up, so that concurrent transactions change different ones';
+	'Counts for metrics: OPPORTUNISTIC containers that have been allocated, GUARANTEED containers that were demoted, and promotions by rule.  Each count is the sum over all rows, so that concurrent transactions can change different rows';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.central IS 'containers that allocate_opportunistic() has allocated';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers on a requested node, also those of local schedulers that report it, as in the next two columns';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers on a requested node.  This and the next two columns include containers of local schedulers that report the locality';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'containers demoted by update_containers()';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers promoted by cycles for queue.auto_promote_after';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers that allocation cycles promoted because of queue.auto_promote_after';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.timed IS 'containers whose latency is known';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
-	'sum over these containers of the time from the first request to the allocation, microseconds';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'numbers of these containers with each of latency_bounds() or less';
+	'sum of the times from the first request to the allocation, over these containers, microseconds';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'for each of latency_bounds(), the number of these containers with at most that latency';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_count', '');
 
 CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
@@ -158,15 +158,15 @@ CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_latency_bounds';
 COMMENT ON FUNCTION yquota_internal.latency_bounds() IS
-	'Return the latencies of allocations by which opportunistic_count counts containers, microseconds';
+	'Return the upper bounds of latency, in microseconds, for which opportunistic_count has a count each';
 
 CREATE UNLOGGED TABLE yquota_internal.node_difference (
 	node text COLLATE "C" PRIMARY KEY,
 	since timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_difference IS
-	'Nodes whose reports and the books have different numbers of running containers; written by watch_node_reports()';
-COMMENT ON COLUMN yquota_internal.node_difference.since IS 'time at which the difference was seen first';
+	'Nodes that report another number of running containers than the books have; written by watch_node_reports()';
+COMMENT ON COLUMN yquota_internal.node_difference.since IS 'time at which the difference was first seen';
 
 -- Finds the nodes of a rack for requests that name the rack.
 CREATE INDEX node_rack_idx ON yquota.node (rack, name);
@@ -177,7 +177,7 @@ CREATE FUNCTION yquota.report_nodes(reports yquota.node_report[])
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_report_nodes';
 COMMENT ON FUNCTION yquota.report_nodes(yquota.node_report[]) IS
-	'Record reports of nodes about their queues, and return the answers, as YARN''s node heartbeat does.  One row for each report has the reason why it was not accepted, or why the node is not in the list.  It also has the limit of the node''s queue, max_queue_length containers or max_wait.  A report that is not newer than the stored one changes nothing';
+	'Record reports of nodes about their queues, and return the answers, as YARN''s node heartbeat does.  Returns one row for each report.  The row has the reason why the report was not accepted, or why the node is not in the list.  It also has the limit of the node''s queue: max_queue_length containers, or max_wait.  A report that is not newer than the stored one changes nothing';
 
 CREATE FUNCTION yquota.allocate_opportunistic(
 	application_id text, requests yquota.container_request[] DEFAULT '{}',
@@ -192,7 +192,7 @@ CREATE FUNCTION yquota.allocate_opportunistic(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) IS
-	'Record the present requests of an application, of both execution types, and allocate all outstanding OPPORTUNISTIC containers, as YARN''s central allocator does.  Containers go to the requested hosts and racks, then to one of the least loaded nodes.  GUARANTEED containers are left to the scheduler.  Returns one row for each container, or one row that tells what stops the application.  A request interceptor may stop it (stopped_at), with its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random one).  A repeated response_id returns the decisions of the last call that are not acknowledged, and changes nothing';
+	'Record the present requests of an application, of both execution types.  Then allocate all outstanding OPPORTUNISTIC containers, as YARN''s central allocator does.  Containers go to the requested hosts and racks, then to one of the least loaded nodes.  GUARANTEED containers are left to the scheduler.  Returns one row for each container, or one row that tells what stops the application.  A request interceptor may stop it (stopped_at), with its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random seed).  A repeated response_id changes nothing, and returns those decisions of the last call that are not acknowledged';
 
 CREATE FUNCTION yquota_internal.allocate_opportunistic(
 	application_id text, requests yquota.container_request[], blacklist_additions text[], blacklist_removals text[],
@@ -206,11 +206,12 @@ CREATE FUNCTION yquota_internal.allocate_opportunistic(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer, integer[]) IS
-	'Run yquota.allocate_opportunistic() with recorded draws instead of random ones.  Each draw is the place in the list, from 0 on, where the search for any node begins';
+	'Run yquota.allocate_opportunistic() with recorded draws instead of random ones.  Each draw is the place in the list, counted from 0, where the search for any node begins';
 
 --
--- A node that leaves service or disappears is unknown until it reports again, perhaps with
--- another queue capacity.  A node that is being decommissioned says so in its next report.
+-- Removes the report of a node that leaves service or is deleted. The node is unknown until it
+-- reports again, perhaps with another queue capacity. A node that is being decommissioned keeps its
+-- report: its next report says that it is being decommissioned.
 --
 CREATE FUNCTION yquota_internal.forget_node_report() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -227,7 +228,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_node_report() IS
-	'Remove the reports of a node, slots that were taken there, and resources that were freed for its measured use.  Remove the capacity of its queue when the node is removed';
+	'Remove the report of a node, and the records of slots taken and resources freed there.  If the node itself is removed, also remove the capacity of its queue';
 
 CREATE TRIGGER forget_report AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.state <> NEW.state AND NEW.state NOT IN ('RUNNING', 'DECOMMISSIONING'))
@@ -266,7 +267,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reported_nodes() IS
-	'Return the nodes that have reported, with the slots taken since and their place in the load list (NULL: not in it).  None on a standby';
+	'Return the nodes that have reported, with the slots taken since their reports and their place in the load list (NULL: not in it).  Returns no row on a standby';
 
 CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
 	SELECT r.place, r.node, n.rack, n.label, r.queue_length, r.slots, r.queue_capacity, r.estimated_wait, r.reported_at,
@@ -276,7 +277,7 @@ CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
 	WHERE r.place IS NOT NULL
 	ORDER BY r.place;
 COMMENT ON VIEW yquota.opportunistic_node IS
-	'List of nodes by load that is in force, least loaded first, without nodes whose queues were full.  The first call of report_nodes() or allocate_opportunistic() after each node_sorting_interval makes a new list.  Empty on a standby';
+	'Present list of nodes by load, least loaded first, without nodes whose queues were full.  After each node_sorting_interval, the first call of report_nodes() or allocate_opportunistic() makes a new list.  Empty on a standby';
 COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on; containers without a requested location go to the first scheduler_setting.opportunistic_nodes_used nodes';
 COMMENT ON COLUMN yquota.opportunistic_node.label IS 'partition of the node';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
@@ -307,7 +308,7 @@ CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 	FROM yquota_internal.reported_nodes() AS r
 	LEFT JOIN held AS h ON h.node = r.node;
 COMMENT ON VIEW yquota.node_queue_report IS
-	'Last reports of nodes about their containers, beside the numbers in the books.  Containers on their way to a node, and ends that have not been reported, make a difference for a while.  Empty on a standby';
+	'Last reports of nodes about their containers, beside the numbers in the books.  The numbers differ for a while because of containers on their way to a node, and of ends not reported yet.  Empty on a standby';
 COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'number of containers, as reported by the node';
 COMMENT ON COLUMN yquota.node_queue_report.running_opportunistic IS 'number of containers, as reported by the node';
 COMMENT ON COLUMN yquota.node_queue_report.queued_guaranteed IS 'number of containers, as reported by the node';

@@ -1,9 +1,9 @@
 --
--- Opportunistic containers on the side of the nodes: a node's agent asks which containers
--- start, wait, pause or are killed there.  The C code decides as Hadoop's node manager does
--- (src/opportunistic/node_queue/container_queue.h).  These functions run as the owner; a role
--- that may call them speaks for the agents.  Their events are decisions: all of them are
--- charged or none, even for feeds that set bad events aside.
+-- Opportunistic containers on the side of the nodes: a node's agent asks which containers start,
+-- wait, pause or are killed there.  The C code decides as Hadoop's node manager does
+-- (src/opportunistic/node_queue/container_queue.h).  These functions run as the owner; a role that
+-- may call them acts for the agents.  Their events are decisions: all of them are charged or none,
+-- even for feeds that set bad events aside.
 --
 
 CREATE TABLE yquota.node_queue (
@@ -37,7 +37,7 @@ CREATE INDEX node_queue_node_idx ON yquota.node_queue (node) WHERE left_at IS NU
 CREATE INDEX node_queue_untold_idx ON yquota.node_queue (node) WHERE left_at IS NOT NULL AND NOT is_acknowledged;
 CREATE INDEX node_queue_left_at_idx ON yquota.node_queue USING brin (left_at) WITH (autosummarize = on);
 COMMENT ON TABLE yquota.node_queue IS
-	'Containers that arrived at their nodes: waiting, running, and gone ones; written by enqueue_container() and related functions.  The next call for the node sees an end that another source reports';
+	'Containers that arrived at their nodes, whether they wait, run or have left; written by enqueue_container() and related functions.  If another source reports the end of a container, the row changes at the next call for the node';
 COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf queue named by the container''s events';
 COMMENT ON COLUMN yquota.node_queue.execution_type IS 'execution type known to the node''s queue';
 COMMENT ON COLUMN yquota.node_queue.allocation IS 'allocation when the row was written last, native units; container has the one that counts';
@@ -61,7 +61,7 @@ COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type known
 COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation known to the agent, native units';
 COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'run time that its request expected; NULL: not known';
 
--- Lets operators read, because the resource manager and the agents of nodes are operators.
+-- Lets operators read all rows: the resource manager and the agents of nodes log in as operators.
 ALTER TABLE yquota.node_queue ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.node_queue FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
@@ -76,10 +76,10 @@ CREATE VIEW yquota.readable_node_queue WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR q.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_node_queue IS
-	'Containers at the queues of nodes (node_queue), of the projects that the reader may see';
+	'Containers in the queues of nodes (node_queue), of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_node_queue.allocation IS 'native units';
 COMMENT ON COLUMN yquota.readable_node_queue.waited IS 'time spent QUEUED and PAUSED, without the present state';
-COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'number of containers that were allowed to wait when it was rejected or shed; NULL: it was not';
+COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'number of containers that were allowed to wait when this one was rejected or shed; NULL: neither happened';
 COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'run time that its request expected; NULL: not known';
 
 CREATE TYPE yquota.node_action AS (
@@ -92,7 +92,7 @@ CREATE TYPE yquota.node_action AS (
 	made_room_for text
 );
 COMMENT ON TYPE yquota.node_action IS
-	'Action on a container for a node''s agent, or news about it.  The agent executes start, resume, pause and kill.  queued means that it waits.  rejected and shed mean that it has been dropped, and has ended.  refused means that nothing was done, and diagnostics has the reason.  stop means that it has ended by other means.  increase, decrease, promote and demote mean that it has this allocation or execution type now';
+	'Action on a container for a node''s agent, or news about the container.  The agent executes start, resume, pause and kill. queued means that the container waits. rejected and shed mean that it was dropped, and has ended. refused means that nothing was done, for the reason in diagnostics. stop means that the container has ended otherwise. increase, decrease, promote and demote mean that the container now has the returned allocation or execution type';
 COMMENT ON COLUMN yquota.node_action.action IS 'action or news, described below';
 COMMENT ON COLUMN yquota.node_action.execution_type IS 'NULL: the node does not have the container';
 COMMENT ON COLUMN yquota.node_action.allocation IS 'native units; NULL: the node does not have the container';
@@ -107,7 +107,7 @@ CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_enqueue_container';
 COMMENT ON FUNCTION yquota.enqueue_container(text, text) IS
-	'Add a container that has arrived at its node, with its localisation done, to the node''s queue: it starts, waits, or is rejected.  If a GUARANTEED container has no room, OPPORTUNISTIC ones are killed or paused.  Returns all these actions in Hadoop''s order, and other containers that start.  A repeated call changes nothing: it returns the present action for the container, and the containers that make room for it, or how it left';
+	'Add a container that has arrived at its node, with its localisation done, to the node''s queue.  It starts, waits, or is rejected.  If a GUARANTEED container has no room, OPPORTUNISTIC containers are killed or paused.  Returns all these actions in Hadoop''s order, and other containers that start.  A repeated call changes nothing.  It returns the present action for the container and the containers that make room for it, or how the container left';
 
 CREATE FUNCTION yquota.container_ended(
 	node text, container_id text, at timestamptz DEFAULT NULL, exit_status integer DEFAULT 0)
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota.container_paused(node text, container_id text, at timesta
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_container_paused';
 COMMENT ON FUNCTION yquota.container_paused(text, text, timestamptz) IS
-	'Record that a container that was to be paused is paused since an instant (NULL: the clock).  The container gives its room back, goes to the end of its queue, and is resumed when there is room.  Returns the containers that start in its room';
+	'Record that the agent has paused a container, at an instant (NULL: the clock).  The container gives its room back, goes to the end of the node''s queue, and is resumed when there is room.  Returns the containers that start in its room';
 
 CREATE FUNCTION yquota.advance_node_queue(node text)
 	RETURNS SETOF yquota.node_action
@@ -144,7 +144,7 @@ CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_shed_containers';
 COMMENT ON FUNCTION yquota.shed_containers(text, integer) IS
-	'Drop the newest OPPORTUNISTIC containers that wait at a node beyond the limit that report_nodes() returns for it.  Paused containers stay, and do not count.  A negative limit is none.  Returns the dropped containers';
+	'Drop the newest OPPORTUNISTIC containers that wait at a node beyond the limit that report_nodes() returns for it.  Paused containers stay, and do not count towards the limit.  A negative limit means no limit.  Returns the dropped containers';
 
 CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	RETURNS SETOF yquota.node_action
@@ -153,14 +153,14 @@ CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_recover_node_queue';
 COMMENT ON FUNCTION yquota.recover_node_queue(text, text[]) IS
-	'Record that a node''s agent was restarted, or begins to use the queue, and that these containers run there or are paused.  They run in its queue from now on, and waiting containers go on to wait.  Other containers known to the agent have ended, with exit status -100, or -108 if they were to be killed.  Returns the containers that start, and those to be killed because the books do not have them there';
+	'Record that a node''s agent was restarted, or begins to use the queue, and that these containers run there or are paused.  The queue counts these containers as running from now on, and waiting containers still wait.  Other containers that the agent had have ended, with exit status -100, or -108 if they were to be killed.  Returns the containers that start.  Also returns containers to kill, because the books do not have them on this node';
 
 CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_node_queue';
 COMMENT ON FUNCTION yquota_internal.lock_node_queue(text) IS
-	'Wait for other calls about the queue of a node, and let none begin until the transaction ends';
+	'Lock the queue of a node until the transaction ends: wait for other calls about the queue, and make later calls wait';
 
 -- PL/pgSQL keeps the plan; a function in SQL would plan the query at each call.
 CREATE FUNCTION yquota.node_work(node text) RETURNS SETOF yquota.node_action
@@ -195,7 +195,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.node_work(text) IS
-	'Return the open work of a node''s agent.  Starts, resumptions and ends are open until it acknowledges them; kills and pauses until it reports that they are done.  Decreased and demoted running containers are open until it acknowledges them, and increased and promoted ones, too, while auto_update_containers is set';
+	'Return the open work of a node''s agent.  Starts, resumptions and ends are open until the agent acknowledges them; kills and pauses until it reports that they are done.  Decreases and demotions of running containers are open until the agent acknowledges them.  While auto_update_containers is set, so are increases and promotions';
 
 CREATE FUNCTION yquota.acknowledge_node_work(node text, actions yquota.node_action[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -232,9 +232,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) IS
-	'Acknowledge that the agent of a node has done, or knows, the actions that node_work() or another of these functions returned.  container_ended() and container_paused() acknowledge kill and pause.  Returns how many containers were acknowledged, so that it may be repeated';
+	'Acknowledge actions that node_work() or a related function returned: the agent of the node has executed them or knows them. container_ended() and container_paused() acknowledge kill and pause.  Returns how many containers were acknowledged.  The call may be repeated';
 
--- SchedulerUtils.LOST_CONTAINER has these words.
+-- Uses the diagnostics of Hadoop's SchedulerUtils.LOST_CONTAINER.
 CREATE FUNCTION yquota_internal.empty_node_queue(node text, at timestamptz, exit_status integer, lost text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -260,10 +260,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) IS
-	'Remove containers that were lost with their node from its queue, and report the end of waiting ones in decision';
+	'Remove containers that were lost with their node from the node''s queue, and report the end of waiting containers in decision';
 
--- Raises an alert when an agent does not carry out its actions, because it then holds up
--- GUARANTEED containers.
+-- Raises an alert when an agent does not carry out its actions: GUARANTEED containers then wait for
+-- the agent.
 CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -288,7 +288,7 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
-	'Raise an alert while containers that are to be killed or paused have not been for allocation_expiry';
+	'Raise an alert while containers that were to be killed or paused are still not, after allocation_expiry';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
@@ -303,7 +303,7 @@ CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most 
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
-	'Delete rows of node_queue about containers that left their nodes before an instant, at most so many.  Returns how many';
+	'Delete rows of node_queue about containers that left their nodes before an instant, up to a number of rows.  Returns the number of deleted rows';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
@@ -319,12 +319,12 @@ CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS 
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
-	'Delete rows of expected_duration about containers that no longer run, at most so many.  Returns how many';
+	'Delete rows of expected_duration about containers that no longer run, up to a number of rows.  Returns the number of deleted rows';
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');
 
--- Instants tell the events of a container apart.  The next event is therefore later than the
--- last one, unless the last one is the START.
+-- No two UPDATEs or FINISHes of a container have the same time. The next event must therefore be
+-- later than the last one, unless the last one is the START.
 CREATE VIEW yquota_internal.container_in_books AS
 	SELECT c.container_id, c.node, c.allocation AS allocation_in_books, c.execution_type = 'GUARANTEED' AS is_guaranteed_in_books,
 		   c.is_running AS runs_in_books, c.settled_at AS changed_at,
@@ -333,8 +333,8 @@ CREATE VIEW yquota_internal.container_in_books AS
 				THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END AS next_instant
 	FROM yquota.container AS c;
 COMMENT ON VIEW yquota_internal.container_in_books IS
-	'Running containers, as the queues of nodes compare them with their own';
-COMMENT ON COLUMN yquota_internal.container_in_books.next_instant IS 'earliest possible time of its next event';
+	'Running containers in the books, with which the queues of nodes compare their own containers';
+COMMENT ON COLUMN yquota_internal.container_in_books.next_instant IS 'earliest possible time of the container''s next event';
 
 CREATE VIEW yquota_internal.node_queue_row AS
 	SELECT q.container_id, q.node, q.state, q.place, q.execution_type, q.allocation, q.state_at, q.started_at, q.made_room_for,
@@ -351,7 +351,7 @@ CREATE VIEW yquota_internal.joining_container AS
 	FROM yquota_internal.container_in_books AS b
 	LEFT JOIN yquota.node_queue AS q ON q.container_id = b.container_id;
 COMMENT ON VIEW yquota_internal.joining_container IS
-	'Running containers, with the queues of nodes that have or had them';
+	'Running containers, with the node queues in which they are or were';
 COMMENT ON COLUMN yquota_internal.joining_container.queue_node IS 'node in whose queue it is, or was until left_at';
 
 CREATE VIEW yquota_internal.node_of_queue AS
@@ -362,8 +362,8 @@ COMMENT ON VIEW yquota_internal.node_of_queue IS
 	'Nodes, with the capacity of their queues';
 COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has reported none';
 
--- Setting a clock back makes no end earlier.  The end of a container that the queue had and the
--- books no longer have is final, because the container has been archived or voided.
+-- An end that was recorded before the clock was set back does not become earlier. A container that
+-- the queue had, but the books no longer have, was archived or voided, so its end is final.
 CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at timestamptz, is_by_clock boolean)
 	RETURNS TABLE (known text)
 	LANGUAGE sql STABLE PARALLEL SAFE ROWS 1
@@ -381,7 +381,7 @@ CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at ti
 	LEFT JOIN yquota.container AS c ON c.container_id = known_of_end.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.known_of_end(text, text, timestamptz, boolean) IS
-	'Return what is known about the end of a container that the queue of a node does not have.  The container runs there (runs) or on another node (elsewhere), ended at the instant (known) or at another one (ended), or was never there (unknown).  An end by the clock is known when a later one is';
+	'Return what is known about a container that is not in the queue of a node. runs: it runs on the node. elsewhere: it runs on another node. known: it ended at the instant. ended: it ended at another instant. unknown: it was never on the node.  If the instant is the clock, a later end is known, too';
 
 CREATE VIEW yquota_internal.promotable_container AS
 	SELECT q.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id,
@@ -392,4 +392,4 @@ CREATE VIEW yquota_internal.promotable_container AS
 	  AND c.node = q.node AND c.application_id IS NOT NULL
 	  AND NOT EXISTS (SELECT FROM yquota.container_update AS u WHERE u.container_id = q.container_id);
 COMMENT ON VIEW yquota_internal.promotable_container IS
-	'OPPORTUNISTIC containers that run at their nodes and wait for no update, which a cycle may promote by a rule';
+	'OPPORTUNISTIC containers that an allocation cycle may promote by a rule: they run at their nodes and wait for no update';

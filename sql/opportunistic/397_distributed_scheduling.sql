@@ -1,8 +1,8 @@
 --
--- Opportunistic containers, distributed allocation (semantics/opportunistic).  The local
--- schedulers of nodes receive a list of nodes and numbers for containers, decide, and report
--- their decisions (opportunistic 5).  These functions run as the owner; a role that may call
--- them speaks for local schedulers.  Scheduling is not federated: there is one cluster.
+-- Opportunistic containers, distributed allocation (semantics/opportunistic).  The local scheduler
+-- of a node receives a list of nodes and a range of container numbers. It allocates containers, and
+-- reports them (opportunistic 5). These functions run as the owner; a role that may call them acts
+-- for local schedulers.  Scheduling is not federated: there is one cluster.
 --
 
 CREATE TABLE yquota.node_lease (
@@ -14,7 +14,7 @@ CREATE TABLE yquota.node_lease (
 	containers bigint NOT NULL
 );
 COMMENT ON TABLE yquota.node_lease IS
-	'Leases that lease_nodes() has given to local schedulers.  Expired leases are removed when others are given';
+	'Leases that lease_nodes() has given to local schedulers.  Each new lease also removes expired leases';
 COMMENT ON COLUMN yquota.node_lease.epoch IS
 	'unique number; container numbers count down from the epoch times 2^40, for each application';
 COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'name that the scheduler gives itself: the name of its node, if it has one';
@@ -30,7 +30,7 @@ CREATE TABLE yquota_internal.lease_epoch (
 COMMENT ON TABLE yquota_internal.lease_epoch IS
 	'Last epoch that lease_nodes() has given: one row, or none before the first lease';
 COMMENT ON COLUMN yquota_internal.lease_epoch.last_epoch IS 'last epoch given. The first is 2, because the scheduler''s own numbers begin with 1';
-COMMENT ON COLUMN yquota_internal.lease_epoch.containers IS 'number of containers recorded for leases that have been removed';
+COMMENT ON COLUMN yquota_internal.lease_epoch.containers IS 'number of containers recorded under leases that have been removed';
 
 SELECT pg_extension_config_dump('yquota.node_lease', '');
 SELECT pg_extension_config_dump('yquota_internal.lease_epoch', '');
@@ -40,7 +40,7 @@ CREATE FUNCTION yquota_internal.container_id(application_id text, attempt intege
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_container_id';
 COMMENT ON FUNCTION yquota_internal.container_id(text, integer, bigint) IS
-	'Return the name of a container as YARN makes it';
+	'Return the id of a container in YARN''s form';
 
 CREATE FUNCTION yquota_internal.is_distributed() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
@@ -54,7 +54,7 @@ CREATE FUNCTION yquota_internal.refresh_load_list() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_refresh_load_list';
 COMMENT ON FUNCTION yquota_internal.refresh_load_list() IS
-	'Make the list of nodes by load if it is due';
+	'Make a new list of nodes by load if it is due';
 
 CREATE FUNCTION yquota_internal.opportunistic_bounds(OUT minimum yquota.resource, OUT maximum yquota.resource, OUT increment yquota.resource)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
@@ -76,11 +76,11 @@ CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], paye
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_for_containers';
 COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
-	'Lock the leaves of applications with some payers.  Returns the ACTIVE applications, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
+	'Lock the leaf queues of the applications, which have the given payers.  Returns the ACTIVE applications, each with the rule by which it may have no OPPORTUNISTIC container, or NULL';
 
 --
--- An epoch is a number of 23 bits.  A local scheduler that starts anew gets a new epoch; one
--- that continues keeps its own.
+-- An epoch is a number of 23 bits.  A local scheduler that restarts gets a new epoch; a running
+-- local scheduler keeps its epoch.
 --
 CREATE FUNCTION yquota.lease_nodes(local_scheduler text, count integer DEFAULT NULL, held_epoch bigint DEFAULT NULL)
 	RETURNS TABLE (
@@ -142,7 +142,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.lease_nodes(text, integer, bigint) IS
-	'Give a local scheduler the least loaded nodes (count; NULL: scheduler_setting.opportunistic_nodes_used) and an epoch for numbers of containers, until expires_at.  With its epoch (held_epoch), renew the list and the lease.  Returns one row for each node, or one without a node if there is none.  Containers are at least minimum, in steps of increment, and at most maximum (native units)';
+	'Give a local scheduler the least loaded nodes (count; NULL: scheduler_setting.opportunistic_nodes_used) and an epoch for numbers of containers, until expires_at.  With held_epoch, the epoch of an earlier lease, renew the list and the lease.  Returns one row for each node, or one row without a node if the list is empty.  Sizes of containers are minimum to maximum, in steps of increment (native units)';
 
 CREATE TYPE yquota.distributed_container AS (
 	application_id text,
@@ -157,11 +157,11 @@ CREATE TYPE yquota.distributed_container AS (
 	expected_duration interval
 );
 COMMENT ON TYPE yquota.distributed_container IS
-	'Container that a local scheduler has allocated, for report_distributed_containers().  NULL means priority 1, allocation request id -1, decided at the clock, and unknown locality and request time';
+	'Container that a local scheduler has allocated, for report_distributed_containers().  NULL means priority 1, allocation request id -1, the clock as the time of the decision, and unknown locality and request time';
 COMMENT ON COLUMN yquota.distributed_container.locality IS 'distance from the request: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH';
-COMMENT ON COLUMN yquota.distributed_container.requested_at IS 'time at which it was first requested, for the latency in metrics';
+COMMENT ON COLUMN yquota.distributed_container.requested_at IS 'time at which the container was first requested, for the latency in metrics';
 COMMENT ON COLUMN yquota.distributed_container.expected_duration IS 'expected run time, more than 0; NULL: not known';
-COMMENT ON COLUMN yquota.distributed_container.container_number IS 'number within the application; below the epoch of the lease times 2^40, and above the previous epoch times 2^40';
+COMMENT ON COLUMN yquota.distributed_container.container_number IS 'number of the container within the application: above (epoch of the lease - 1) * 2^40, below epoch * 2^40';
 COMMENT ON COLUMN yquota.distributed_container.allocation IS 'native units';
 
 CREATE FUNCTION yquota_internal.judge_distributed_containers(
@@ -183,7 +183,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 					WHEN s.stopped_by IS NOT NULL THEN s.stopped_by
 					WHEN n.name IS NULL THEN 'the node does not exist'
 					WHEN c.decided_at > now_at OR c.decided_at < l.leased_at THEN 'it was decided outside the time of the lease'
-					-- an earlier application master's containers have other names
+					-- the containers of an earlier application master have ids of another attempt
 					WHEN c.decided_at < m.started_at THEN 'it was decided before the application master started'
 					WHEN m.node <> local_scheduler AND EXISTS (SELECT FROM yquota.node AS own WHERE own.name = local_scheduler)
 						THEN 'the application master runs on another node'
@@ -211,7 +211,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 		CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM yquota.charge AS charge WHERE charge.container_id = i.container_id) AS is_known) AS ended;
 $$;
 COMMENT ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) IS
-	'Decide for report_distributed_containers() which containers are to be recorded, which were, and why others are not.  The rows name the applications that may have some, and the rules that stop them';
+	'Decide for report_distributed_containers() which containers to record, which have been recorded before, and why others are refused.  The arguments name the applications that may have containers, and the rules that stop others';
 
 CREATE FUNCTION yquota.report_distributed_containers(local_scheduler text, containers yquota.distributed_container[])
 	RETURNS TABLE (container_id text, accepted boolean, reason text)
@@ -306,17 +306,17 @@ BEGIN
 		WHERE j.is_new AND j.reason IS NULL AND num_nonnulls(j.locality, j.latency) > 0
 		HAVING count(*) > 0
 	)
-	-- reading the count runs the function call in measured, which the planner would drop otherwise
+	-- read the count, because the planner would otherwise leave out "measured" and its function call
 	SELECT j.container_id, j.reason IS NULL, j.reason FROM judged AS j
 	WHERE (SELECT count(*) FROM measured) >= 0
 	ORDER BY j.place;
 END
 $$;
 COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) IS
-	'Record OPPORTUNISTIC containers that a local scheduler has allocated by a lease of its own that has not expired.  Returns one row for each, with the reason if it was refused.  A repeated report does no harm';
+	'Record OPPORTUNISTIC containers that a local scheduler has allocated under its own lease, which has not expired.  Returns one row for each container, with the reason if it was refused.  A report may be repeated';
 
 --
--- The computation of a local scheduler, for local schedulers written in SQL and for tests
+-- Computation that a local scheduler makes; used by local schedulers written in SQL and by tests
 --
 CREATE TYPE yquota.leased_node AS (
 	node text,
@@ -338,4 +338,4 @@ CREATE FUNCTION yquota.allocate_distributed(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
-	'Do the work of YARN''s local scheduler in a heartbeat of an application.  Adds its requests for OPPORTUNISTIC containers to the outstanding ones and allocates containers on the nodes, in their order.  Rows allocated have the node, the size, and the requested host, rack or *.  Rows outstanding are for the next call.  A row refused tells that a request interceptor (stopped_at) refuses the requests, for the reason stopped_by; then no container is allocated.  Reads no table and changes nothing itself';
+	'Compute what YARN''s local scheduler does in a heartbeat of an application.  Adds the application''s requests for OPPORTUNISTIC containers to the outstanding requests, and allocates containers on the nodes in their order.  Rows allocated have the node, the size, and the requested host, rack or *.  Rows outstanding are arguments of the next call.  A row refused means that no container is allocated: the request interceptor stopped_at refuses the requests, for the reason stopped_by.  Reads no table and changes nothing';

@@ -1,6 +1,7 @@
 --
--- yquota's own orders of node queues (YARN-5886, YARN-5887): their inputs, and the containers
--- that would go first.  The C code decides (src/opportunistic/node_queue/node_container.h).
+-- Orders of node queues that yquota adds to Hadoop's (YARN-5886, YARN-5887). Here are their inputs,
+-- and the view of the containers that would be killed or paused first.  The C code decides
+-- (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TYPE yquota.container_progress AS (
@@ -9,7 +10,7 @@ CREATE TYPE yquota.container_progress AS (
 );
 COMMENT ON TYPE yquota.container_progress IS
 	'Progress of a container, for report_progress()';
-COMMENT ON COLUMN yquota.container_progress.container_id IS 'id of a running container; others are left out';
+COMMENT ON COLUMN yquota.container_progress.container_id IS 'id of a running container; a report about another container is ignored';
 COMMENT ON COLUMN yquota.container_progress.progress IS 'part of its work that is done, a fraction: 0 to 1';
 
 CREATE TABLE yquota_internal.reported_progress (
@@ -23,7 +24,8 @@ COMMENT ON COLUMN yquota_internal.reported_progress.progress IS 'fraction';
 COMMENT ON COLUMN yquota_internal.reported_progress.reported_at IS 'by the clock';
 SELECT pg_extension_config_dump('yquota_internal.reported_progress', '');
 
--- Changes rows in the order of ids; calls about nodes only read them.
+-- Changes rows in the order of ids, so that concurrent calls cannot deadlock. Calls about nodes
+-- only read the rows.
 CREATE FUNCTION yquota.report_progress(progress yquota.container_progress[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -49,7 +51,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_progress(yquota.container_progress[]) IS
-	'Record the progress of containers, for the kill order furthest_from_end.  The last of several reports about a container counts, and containers that do not run are left out.  Returns how many were recorded, so that it may be repeated';
+	'Record the progress of containers, for the kill order furthest_from_end.  The last of several reports about a container counts; reports about containers that do not run are ignored.  Returns how many reports were recorded.  The call may be repeated';
 
 CREATE TABLE yquota_internal.reported_application_progress (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -57,7 +59,7 @@ CREATE TABLE yquota_internal.reported_application_progress (
 	reported_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.reported_application_progress IS
-	'Progress of applications, written by report_application_progress().  A row is removed when its application ends or gets another application master.  The job that cleans node_queue removes a row that came at that moment';
+	'Progress of applications, written by report_application_progress().  A row is removed when its application ends or gets another application master.  If a report comes at that moment, the job that cleans node_queue removes its row';
 COMMENT ON COLUMN yquota_internal.reported_application_progress.progress IS 'fraction';
 COMMENT ON COLUMN yquota_internal.reported_application_progress.reported_at IS 'by the clock';
 SELECT pg_extension_config_dump('yquota_internal.reported_application_progress', '');
@@ -88,7 +90,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_application_progress(text, numeric) IS
-	'Record the progress of an application, a fraction from 0 to 1, as its master reports it in YARN''s allocate().  The order of node queues closest_to_end uses it.  The last report counts, kept with 18 decimals.  Returns false where the application has ended, and records nothing';
+	'Record the progress of an application, a fraction from 0 to 1, as its master reports it in YARN''s allocate().  The order of node queues closest_to_end uses it.  The last report counts, kept with 18 decimals.  Returns false, and records nothing, if the application has ended';
 
 CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL, amount yquota.resource DEFAULT NULL)
 	RETURNS TABLE (
@@ -98,7 +100,7 @@ CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_explain_reclaim';
 COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
-	'Show which OPPORTUNISTIC containers of a node would be killed or paused now.  The room is for a container that arrives there as GUARANTEED or is promoted (container_id).  Or it is a missing amount (native units, memory-mb and vcores alone).  Returns one row for each candidate, in the order of opportunistic_kill_order, with the figure that decides and whether it is chosen.  Reads and locks nothing that others wait for';
+	'Show which OPPORTUNISTIC containers of a node would be killed or paused now.  They make room for the container container_id, which arrives there as GUARANTEED or is promoted.  Or they make room for a missing amount (native units, only memory-mb and vcores).  Returns one row for each candidate, in the order of opportunistic_kill_order, with the deciding figure and whether the candidate is chosen.  The function only reads, and takes no lock that other calls wait for';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint
@@ -119,10 +121,10 @@ CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS b
 		SELECT (SELECT count(*) FROM forgotten) + (SELECT count(*) FROM forgotten_application);
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
-	'Delete progress reports of containers that no longer run, and of ended applications, at most so many of each.  Returns how many';
+	'Delete progress reports of containers that no longer run, and of ended applications, up to a number of each.  Returns the number of deleted rows';
 
--- Each statement reads the columns that it needs; the planner leaves out the tables of the
--- others.
+-- Each statement reads only the columns that it needs; the planner leaves out the tables that no
+-- read column needs.
 CREATE VIEW yquota_internal.ranked_container AS
 	SELECT c.container_id, coalesce(c.username, '') AS username, coalesce(a.priority, 0) AS priority,
 		   coalesce(p.progress, 0) AS application_progress,
@@ -147,4 +149,4 @@ CREATE VIEW yquota_internal.node_holding AS
 	) AS part
 	GROUP BY part.node;
 COMMENT ON VIEW yquota_internal.node_holding IS
-	'Allocations on each node in the books, native units';
+	'Sum of the allocations on each node according to the books, native units';

@@ -1,5 +1,5 @@
 --
--- Chooses the tasks of a MapReduce job that it requests as OPPORTUNISTIC containers
+-- Chooses the map tasks for which a MapReduce job requests OPPORTUNISTIC containers
 -- (RMContainerAllocator; opportunistic 10).
 --
 
@@ -31,7 +31,7 @@ BEGIN
 	ELSE
 		SELECT * INTO setting FROM yquota.scheduler_setting;
 		share := least(greatest(coalesce(map_reduce_request.percent, setting.opportunistic_maps_percent, 0), 0), 100);
-		-- by share, the first n tasks have share * n / 100 of them, rounded down, for every n
+		-- by share, share * n / 100 of the first n tasks, rounded down, are OPPORTUNISTIC
 		chosen := CASE WHEN setting.opportunistic_maps_by_share
 					   THEN number % 100 * share / 100 < (number % 100 + 1) * share / 100
 					   ELSE number % 100 < share END;
@@ -45,4 +45,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.map_reduce_request(text, bigint, integer, boolean) IS
-	'Return the execution type and priority that a MapReduce job requests for a task.  number counts map tasks that are not repeated, from 0 on.  percent is the part of them to be OPPORTUNISTIC (NULL: scheduler_setting.opportunistic_maps_percent).  Repeated map tasks and reduce tasks are GUARANTEED.  The first tasks of each hundred are OPPORTUNISTIC, as in Hadoop, or with opportunistic_maps_by_share evenly spread ones';
+	'Return the execution type and priority that a MapReduce job requests for a task. number counts map tasks from 0, without repeated tasks. percent is the part of the map tasks that is OPPORTUNISTIC (NULL: scheduler_setting.opportunistic_maps_percent).  Repeated map tasks and reduce tasks are GUARANTEED. As in Hadoop, the first tasks of each hundred are OPPORTUNISTIC. With opportunistic_maps_by_share, the OPPORTUNISTIC tasks are spread evenly';

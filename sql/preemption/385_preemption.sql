@@ -1,7 +1,7 @@
 --
--- Preemption: the choice of containers that give their resources back, and the time when they
--- do (semantics/preemption).  The C code decides (src/preemption/).  These functions run as the
--- owner; a role that may call preempt_containers() speaks for the resource manager.
+-- Preemption: the choice of containers that give their resources back, and the time when they do
+-- (semantics/preemption).  The C code decides (src/preemption/).  These functions run as the owner;
+-- a role that may call preempt_containers() acts for the resource manager.
 --
 
 CREATE TABLE yquota_internal.preemption_mark (
@@ -21,16 +21,16 @@ CREATE TABLE yquota_internal.preemption_mark (
 	actually_to_be_preempted yquota.resource
 );
 COMMENT ON TABLE yquota_internal.preemption_mark IS
-	'Rows of yquota.preemption_mark, and marks of containers that have ended or were demoted since the last round.  Events do not look for marks, and the next round drops them';
+	'Rows of yquota.preemption_mark, and marks of containers that have ended or were demoted since the last round.  Charging does not remove such marks; the next round does';
 COMMENT ON COLUMN yquota_internal.preemption_mark.told_selector IS
-	'selector of a killable container when its wait was over; the following figures are of that time, for preempted_container';
+	'selector of a killable container when its wait was over.  This and the following columns have the figures of that time, for preempted_container';
 
 CREATE VIEW yquota.preemption_mark AS
 	SELECT m.container_id, m.marked_at, m.application_id, m.queue, m.selector, m.is_killable, m.is_advised, m.told_at
 	FROM yquota_internal.preemption_mark AS m
 	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED');
 COMMENT ON VIEW yquota.preemption_mark IS
-	'Running containers that preempt_containers() has selected, until it forgets them; written only by it';
+	'Running containers that preempt_containers() has selected and not dropped yet; no other function writes the rows';
 COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'time at which it was selected first, later by the time in which the server did not run';
 COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when it was selected first';
 COMMENT ON COLUMN yquota.preemption_mark.selector IS
@@ -71,7 +71,7 @@ CREATE POLICY reader ON yquota.preempted_container FOR SELECT
 		   OR (SELECT yquota_internal.acts_as('operator'))
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON TABLE yquota.preempted_container IS
-	'Preempted containers with the reason, one row each, kept for retention_setting.keep_months.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
+	'Preempted containers, one row each, with the reason; kept for retention_setting.keep_months.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
 COMMENT ON COLUMN yquota.preempted_container.container_id IS 'primary key';
 COMMENT ON COLUMN yquota.preempted_container.project IS 'project of the container';
 COMMENT ON COLUMN yquota.preempted_container.application_id IS 'application of the container';
@@ -104,13 +104,13 @@ CREATE TABLE yquota_internal.preemption_round (
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.preemption_round IS
 	'Last round of preempt_containers(): one row, or none before the first round';
-COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'as_of of the round';
+COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'time of the round, its argument as_of';
 COMMENT ON COLUMN yquota_internal.preemption_round.server_started_at IS
-	'start of the server that recorded it, by the system''s clock.  The time until the first round of another server, or of this one after a restart, is not a wait';
+	'start of the server that ran the round, by the system''s clock.  Waits of marked containers leave out the time between this round and the first round after a restart or on another server';
 
-COMMENT ON COLUMN yquota_internal.preemption_round.rounds IS 'number of rounds; this and the following columns count since the first round';
-COMMENT ON COLUMN yquota_internal.preemption_round.marked IS 'number of marked containers; a container that is marked anew counts again';
-COMMENT ON COLUMN yquota_internal.preemption_round.killed IS 'number of killed containers, including those that became killable or that the resource manager was told to end';
+COMMENT ON COLUMN yquota_internal.preemption_round.rounds IS 'number of rounds.  This and the following columns count from the first round ever';
+COMMENT ON COLUMN yquota_internal.preemption_round.marked IS 'number of marked containers; a container that is marked again counts again';
+COMMENT ON COLUMN yquota_internal.preemption_round.killed IS 'number of killed containers.  Also counts containers that became killable, or that the resource manager was told to end';
 COMMENT ON COLUMN yquota_internal.preemption_round.unreserved IS 'number of reservations given up';
 
 CREATE FUNCTION yquota_internal.preemption_off_because() RETURNS text
@@ -118,7 +118,7 @@ CREATE FUNCTION yquota_internal.preemption_off_because() RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_off_because';
 COMMENT ON FUNCTION yquota_internal.preemption_off_because() IS
-	'Return Hadoop''s property that turns rounds of preemption off; NULL: there are rounds';
+	'Return Hadoop''s property that turns off rounds of preemption; NULL: rounds are on';
 
 CREATE FUNCTION yquota.preempt_containers(
 	as_of timestamptz DEFAULT NULL, dry_run boolean DEFAULT false, explain boolean DEFAULT false)
@@ -132,7 +132,7 @@ CREATE FUNCTION yquota.preempt_containers(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_preempt_containers';
 COMMENT ON FUNCTION yquota.preempt_containers(timestamptz, boolean, boolean) IS
-	'Run one round of preemption at as_of (NULL: the clock).  Marks containers of queues above their guarantee, and ends those that were marked long enough before.  Returns one row for each container or cancelled reservation, with the figures of its queue (native units).  With explain, also returns one row for each leaf that loses nothing.  While the configuration has preemption off, nothing happens, and the only row tells so.  A dry run changes nothing';
+	'Run one round of preemption at as_of (NULL: the clock).  Marks containers of queues above their guarantee, and ends containers that have been marked long enough.  Returns one row for each container or cancelled reservation, with the figures of its queue (native units).  With explain, also returns one row for each leaf queue that loses nothing.  If the configuration turns preemption off, the function does nothing and returns one row that says so.  A dry run changes nothing';
 
 CREATE FUNCTION yquota_internal.preemption_figures()
 	RETURNS TABLE (
@@ -145,7 +145,7 @@ CREATE FUNCTION yquota_internal.preemption_figures()
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_figures';
 COMMENT ON FUNCTION yquota_internal.preemption_figures() IS
-	'Return the figures that a round of preemption would compute now, by queue and label';
+	'Return the figures that a round of preemption would compute now, for each queue and label';
 
 CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
 	SELECT f.queue, f.label, f.guaranteed, f.maximum, f.used, f.pending, f.ideal, f.to_be_preempted,
@@ -153,7 +153,7 @@ CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
 	FROM yquota_internal.preemption_figures() AS f
 	ORDER BY f.ordinal, f.label;
 COMMENT ON VIEW yquota.preemption_state IS
-	'Amounts that preemption would take from each queue now, and the figures that lead to them, per label; native units';
+	'Amounts that preemption would take from each queue now, per label, with the figures from which they are computed; native units';
 COMMENT ON COLUMN yquota.preemption_state.queue IS 'full path';
 COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.preemption_state.used IS 'used by GUARANTEED containers and reserved containers';
@@ -175,7 +175,7 @@ CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT al
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_minimum_containers';
 COMMENT ON FUNCTION yquota_internal.minimum_containers(yquota.resource) IS
-	'Return the minimum allocation, and how many containers of it make up a total by the calculator, rounded up';
+	'Return the minimum allocation, and how many containers of that size make up a total.  The resource calculator compares both, and the number is rounded up';
 
 CREATE FUNCTION yquota.preemption_message(application_id text)
 	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
@@ -191,7 +191,7 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 		WHERE m.containers IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota.preemption_message(text) IS
-	'Return YARN''s message to an application master about preemption, until the containers have ended; no row when there is none.  strict_containers is always empty.  containers are those that will be taken unless the application gives back as much otherwise.  That is the size of count containers of allocation (native units, the minimum allocation)';
+	'Return YARN''s message to an application master about preemption, until the containers have ended; no row if there is no message. strict_containers is always empty. containers will be taken unless the application gives back as much in other ways.  The amount to give back is count times allocation, the minimum allocation (native units)';
 
 CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
@@ -201,7 +201,7 @@ CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR c.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_preemption_mark IS
-	'Marked containers (preemption_mark) of the projects that the reader may see';
+	'Containers marked for preemption (preemption_mark), of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 
 --
@@ -214,7 +214,7 @@ CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_kill_expired';
 COMMENT ON FUNCTION yquota_internal.kill_expired(text[], text) IS
-	'End applications and all their containers, as KILLED.  Returns each application once for which it could be recorded';
+	'End applications as KILLED, with all their containers.  Returns the applications whose end could be recorded';
 
 CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)
@@ -251,7 +251,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
-	'End applications whose lifetime is over, at most so many, with their containers (exit status -100).  Returns them, and how many containers ended.  Call it again while it returns any';
+	'End applications whose lifetime is over, up to a number, with their containers (exit status -100).  Returns these applications, and how many containers of each ended.  Call the function again until it returns no application';
 
 --
 -- Functions that the worker calls
@@ -265,7 +265,7 @@ CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 		WHERE i.milliseconds > 0 AND yquota_internal.preemption_off_because() IS NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
-	'Return the configured milliseconds between two rounds of preemption of the worker; NULL: there are none';
+	'Return the configured milliseconds between two rounds of preemption of the worker; NULL: the worker runs no rounds';
 
 CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -291,7 +291,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
-	'Run a round of preemption at the clock''s time, unless there was one within the interval before now_at.  Notifies channel yquota of a round that changed something.  Returns how many containers were marked, killed and so on';
+	'Run a round of preemption at the clock, unless another round ran within the interval before now_at.  If the round changed something, notify channel yquota.  Returns how many containers were marked, killed or otherwise changed';
 
 CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 		WHERE (SELECT s.end_expired_applications FROM yquota.scheduler_setting AS s) IS NOT FALSE;
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
-	'End one application past its lifetime, unless a setting leaves that to the resource manager.  Returns how many ended';
+	'End one application past its lifetime, unless a setting leaves that to the resource manager.  Returns 1 if one ended, else 0';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
@@ -316,7 +316,7 @@ CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, 
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) IS
-	'Delete rows of preempted_container about kills before an instant, at most so many.  Returns how many';
+	'Delete rows of preempted_container about kills before an instant, up to a number of rows.  Returns the number of deleted rows';
 
 SELECT pg_extension_config_dump('yquota.preempted_container', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');

@@ -225,7 +225,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_calendar_change() IS
-	'Wait for other changes of prices before calendars are changed, and insert all points up to the clock';
+	'Wait for other changes of prices before calendars are changed, and insert the missing points up to 14 days ahead';
 
 CREATE FUNCTION yquota_internal.keep_price_calendar() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -12,13 +12,13 @@ CREATE TABLE yquota_internal.usage_version (
 	noted pg_snapshot
 );
 COMMENT ON TABLE yquota_internal.usage_version IS
-	'Version of usage_counter, one row that changes with it: sessions that have read usage_counter compare the version';
+	'Version of usage_counter: one row, which changes when usage_counter changes.  Sessions that have read usage_counter compare the version';
 COMMENT ON COLUMN yquota_internal.usage_version.content IS
-	'changes with version, unless deltas of other transactions were compacted and nothing else has changed';
+	'version of the usage itself: stays the same if a transaction only compacted deltas of other transactions';
 COMMENT ON COLUMN yquota_internal.usage_version.is_compacting IS
-	'true only for the present transaction, which compacts';
+	'true only within the transaction that compacts';
 COMMENT ON COLUMN yquota_internal.usage_version.compacted_before IS
-	'used with compacted_but: the last compaction took rows of these transactions, and of none that was running then';
+	'with compacted_but: transactions whose rows the last compaction took; transactions that were running then are not among them';
 COMMENT ON COLUMN yquota_internal.usage_version.noted IS
 	'snapshot of the last compaction of counters';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;

@@ -1,25 +1,23 @@
 --
--- The configuration of the scheduler (docs/design.md 5).  Tables have the queues, settings for a label or
--- a user of a queue, rules that choose a queue, and settings of the whole scheduler.
+-- The configuration of the scheduler (docs/design.md 5).  The tables hold queues, settings for a
+-- label or a user of a queue, rules that choose a queue, and settings of the whole scheduler.
 --
--- A column has the name of Hadoop's property, with underscores for dashes and dots.  It holds
--- the configured value; NULL means "not set", never a default.  C code computes effective
--- values (the hierarchy).  yquota_internal.hadoop_property has the column, notation and
--- default of each property (queues/230_hadoop_property.sql).
+-- A column has the name of Hadoop's property, with underscores for dashes and dots. The column
+-- holds the configured value; NULL means "not set", never a default. C code computes the effective
+-- values in the hierarchy.  yquota_internal.hadoop_property has the column, notation and default of
+-- each property (queues/230_hadoop_property.sql).
 --
--- The checks of these tables concern one row and refuse values that no version of Hadoop
--- reads.  A transaction may violate rules about several rows (parents, sums, states, labels)
--- until its commit checks them.
+-- The checks of these tables concern one row and refuse values that no version of Hadoop reads.
+-- Rules about several rows (parents, sums, states, labels) are checked when a transaction commits.
 --
--- Fractions are real, because Hadoop computes with 32-bit floats and its figures must be met
--- to the last digit.  (Two factors of preemption are doubles there, and here.) Money is not
--- computed from them.  Fractions are finite, and elements of lists are not NULL, because files
--- have no such values.
+-- Fractions are real, because Hadoop computes with 32-bit floats and results must equal Hadoop's to
+-- the last digit. (Two factors of preemption are double precision here, as they are in Hadoop.) No
+-- amount of money is computed from fractions. NaN, infinity and NULL elements of lists are refused,
+-- because Hadoop's files cannot contain them.
 --
 
--- A path names the queues from the root down.  A name has no dot, which separates names in a
--- path, and no comma, which separates names in a list.  It has no blanks at its ends, because
--- Hadoop trims them.
+-- A path names the queues from the root down. A dot separates names in a path and a comma separates
+-- names in a list, so names have neither. Hadoop trims names, so a name has no blanks at its ends.
 CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
 	CONSTRAINT queue_path_form CHECK (VALUE ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*$')
 	CONSTRAINT queue_path_length CHECK (octet_length(VALUE) <= 2000);
@@ -170,7 +168,7 @@ CREATE TABLE yquota.queue_user (
 	PRIMARY KEY (queue, username)
 );
 COMMENT ON TABLE yquota.queue_user IS
-	'Weights of users in a queue and those below it: Hadoop''s yarn.scheduler.capacity.<path>.user-settings.<user>.weight';
+	'Weights of users in a queue and in the queues below it: Hadoop''s yarn.scheduler.capacity.<path>.user-settings.<user>.weight';
 COMMENT ON COLUMN yquota.queue_user.weight IS 'factor on the limit of the user';
 
 CREATE TABLE yquota.wildcard_template (
@@ -180,7 +178,7 @@ CREATE TABLE yquota.wildcard_template (
 	auto_queue_creation_v2_parent_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_parent_template) = 'object')
 );
 COMMENT ON TABLE yquota.wildcard_template IS
-	'Templates for all parents that have the same parent: Hadoop''s yarn.scheduler.capacity.<path of the parent>.*.auto-queue-creation-v2.<template>.<property>';
+	'Templates for all parent queues with the same parent: Hadoop''s yarn.scheduler.capacity.<path of the parent>.*.auto-queue-creation-v2.<template>.<property>';
 COMMENT ON COLUMN yquota.wildcard_template.path IS 'path with * for its last part';
 COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_template IS 'as in queue, which wins';
 COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_leaf_template IS 'as in queue, which wins';
@@ -188,7 +186,7 @@ COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_parent_templat
 
 CREATE TYPE yquota.mapping_rule_kind AS ENUM ('legacy', 'application', 'json');
 COMMENT ON TYPE yquota.mapping_rule_kind IS
-	'Place of a mapping rule in Hadoop: queue-mappings, queue-placement-rules.app-name (read after those), or mapping-rule-json';
+	'Hadoop''s property that has a mapping rule: queue-mappings, queue-placement-rules.app-name (read after queue-mappings), or mapping-rule-json';
 
 CREATE TABLE yquota.mapping_rule (
 	kind yquota.mapping_rule_kind NOT NULL,
@@ -210,7 +208,7 @@ CREATE TABLE yquota.mapping_rule (
 	CONSTRAINT mapping_rule_type_of_kind CHECK (CASE kind WHEN 'application' THEN type = 'application' WHEN 'legacy' THEN type <> 'application' ELSE true END)
 );
 COMMENT ON TABLE yquota.mapping_rule IS
-	'Rules that choose the queue of an application, in their order.  scheduler_setting.mapping_rule_format tells which are in force: legacy (also if NULL), with application after it, or json';
+	'Rules that choose the queue of an application, in their order.  scheduler_setting.mapping_rule_format tells which rules are in force: those of kind legacy (also if NULL) followed by application, or those of kind json';
 COMMENT ON COLUMN yquota.mapping_rule.position IS 'rules of a kind are looked at in this order';
 COMMENT ON COLUMN yquota.mapping_rule.type IS 'the compared property: user, group or application';
 COMMENT ON COLUMN yquota.mapping_rule.matches IS 'the name or variable to compare with, such as %user; in json * for every user';
@@ -229,7 +227,7 @@ CREATE TABLE yquota.workflow_priority_mapping (
 	priority integer NOT NULL
 );
 COMMENT ON TABLE yquota.workflow_priority_mapping IS
-	'Priorities of workflows: Hadoop''s workflow-priority-mappings.  The later of two rows for the same workflow and queue counts';
+	'Priorities of workflows: Hadoop''s workflow-priority-mappings.  If two rows have the same workflow and queue, the later row counts';
 COMMENT ON COLUMN yquota.workflow_priority_mapping.workflow_id IS 'compared in lower case';
 COMMENT ON COLUMN yquota.workflow_priority_mapping.queue IS 'full path; any other text never matches';
 
@@ -264,7 +262,7 @@ CREATE TABLE yquota.unmapped_property (
 	value text NOT NULL
 );
 COMMENT ON TABLE yquota.unmapped_property IS
-	'Properties of an imported capacity-scheduler.xml without a column, also those of queues that are not listed; kept for export, and for queues created later';
+	'Properties of an imported capacity-scheduler.xml that have no column, or whose queue is not listed.  Kept for export, and for queues created later';
 COMMENT ON COLUMN yquota.unmapped_property.property IS 'full name of the property in Hadoop';
 
 CREATE FUNCTION yquota_internal.check_word(setting text, word text, VARIADIC words text[]) RETURNS boolean

@@ -1,8 +1,8 @@
 --
--- Queues that the follower of plans makes, and their shares.  They are state, not
--- configuration (docs/design.md 5).  Plans are queues with the property reservable.
+-- Queues that the follower of plans makes below plans, and the shares of these queues. The rows are
+-- state, not configuration (docs/design.md 5). A plan is a queue with the property reservable.
 --
--- There is no foreign key, so that queues can be truncated and configured anew.
+-- There is no foreign key, so that queue can be truncated and filled again.
 --
 
 CREATE TABLE yquota.reservation_queue (
@@ -15,7 +15,7 @@ CREATE TABLE yquota.reservation_queue (
 	CHECK (name = coalesce(reservation_id, regexp_replace(plan::text, E'^.*\\.', '') || '-default'))
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.reservation_queue IS
-	'Queues of active reservations below their plans, and the default queues of plans, with their shares.  Written only by the follower of plans.  A default queue without a row has the whole plan';
+	'Queues of active reservations below their plans, and default queues of plans, with the shares of these queues.  Written only by the follower of plans.  A default queue without a row has the whole plan';
 COMMENT ON COLUMN yquota.reservation_queue.plan IS 'path of the queue that is reservable';
 COMMENT ON COLUMN yquota.reservation_queue.name IS 'last part of the queue''s path: reservation_id, or the plan''s name with -default';
 COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has the rest';

@@ -4,8 +4,8 @@
 -- inheritance of queues use it.  A test compares the list with the tables.
 --
 
--- Properties that Hadoop has renamed since version 3.0.0-alpha2, which does not know the
--- present names.
+-- Properties that Hadoop has renamed since version 3.0.0-alpha2. That version knows only the old
+-- names.
 CREATE VIEW yquota_internal.hadoop_former_name AS
 	SELECT l.property, l.present_name, l.default_value
 	FROM (VALUES
@@ -22,9 +22,9 @@ CREATE VIEW yquota_internal.hadoop_former_name AS
 		('mapreduce.job.num-opportunistic-maps-per-100', 'mapreduce.job.num-opportunistic-maps-percent', '0')
 	) AS l (property, present_name, default_value);
 COMMENT ON VIEW yquota_internal.hadoop_former_name IS
-	'Former names of Hadoop''s properties, which are imported and exported, too';
+	'Former names of Hadoop''s properties.  Import and export know these names, too';
 COMMENT ON COLUMN yquota_internal.hadoop_former_name.property IS 'the former name';
-COMMENT ON COLUMN yquota_internal.hadoop_former_name.default_value IS 'default of Hadoop at that time; the present one holds';
+COMMENT ON COLUMN yquota_internal.hadoop_former_name.default_value IS 'default of Hadoop under the former name; the present default is in force';
 
 CREATE VIEW yquota_internal.hadoop_property AS
 	WITH list (property, file, table_name, column_name, notation, default_value, queue_kind, inherited_from, inherited_column) AS (VALUES
@@ -219,17 +219,17 @@ CREATE VIEW yquota_internal.hadoop_property AS
 		   l.queue_kind, l.inherited_from, l.inherited_column, f.present_name
 	FROM yquota_internal.hadoop_former_name AS f JOIN list AS l ON l.property = f.present_name;
 COMMENT ON VIEW yquota_internal.hadoop_property IS
-	'Every property of Hadoop that the configuration knows, and where it is kept';
+	'Every property of Hadoop that the configuration knows, with the table and column that hold it';
 COMMENT ON COLUMN yquota_internal.hadoop_property.property IS
-	'full name; <queue> and <parent> are paths, <label>, <user>, <policy> names without a dot, <option> is the rest of the name';
-COMMENT ON COLUMN yquota_internal.hadoop_property.file IS 'file in Hadoop''s documentation; the property is read from any file';
+	'full name. <queue> and <parent> stand for paths; <label>, <user> and <policy> for names without a dot; <option> for the rest of the name';
+COMMENT ON COLUMN yquota_internal.hadoop_property.file IS 'file that Hadoop''s documentation gives; the property is read from any file';
 COMMENT ON COLUMN yquota_internal.hadoop_property.table_name IS 'table in schema yquota';
-COMMENT ON COLUMN yquota_internal.hadoop_property.column_name IS 'NULL when the property is whole rows';
+COMMENT ON COLUMN yquota_internal.hadoop_property.column_name IS 'NULL if the property stands for whole rows';
 COMMENT ON COLUMN yquota_internal.hadoop_property.notation IS 'notation of the value: see yquota_internal.hadoop_value()';
 COMMENT ON COLUMN yquota_internal.hadoop_property.default_value IS
-	'default in Hadoop, for a queue below root, when nothing is set anywhere; NULL: none, or a computed one';
-COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'queues that the property is for: leaf, parent or both; NULL when not for queues';
+	'Hadoop''s default for a queue below root if nothing is set anywhere; NULL: there is no default, or it is computed';
+COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'queues to which the property applies: leaf, parent or both; NULL: it applies to no queue';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_from IS
-	'origin of the value when none is set: the parent''s effective value, scheduler_setting, the queue itself without label, or wildcard_template; NULL: nothing';
-COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_column IS 'column there';
-COMMENT ON COLUMN yquota_internal.hadoop_property.present_name IS 'present name of the property, if this is a former name; default_value is the former default then';
+	'origin of the value if none is set: the parent''s effective value, scheduler_setting, the same queue without a label, or wildcard_template; NULL: nothing is inherited';
+COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_column IS 'column of inherited_from';
+COMMENT ON COLUMN yquota_internal.hadoop_property.present_name IS 'present name of the property, if this is a former name; default_value is then the former default';

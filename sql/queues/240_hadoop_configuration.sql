@@ -2,8 +2,8 @@
 -- Hadoop's configuration files: notations of values, and the tables in Hadoop's
 -- notation.  Reading files is in queues/250_hadoop_import.sql.
 --
--- Values are read as Hadoop's getters read them.  Most getters trim Java's white space, and
--- some take hexadecimal numbers.
+-- Values are read as Hadoop's getters read them.  Most getters trim the white space that Java
+-- trims, and some read hexadecimal numbers.
 --
 
 CREATE FUNCTION yquota_internal.java_trim(value text) RETURNS text
@@ -17,7 +17,7 @@ CREATE FUNCTION yquota_internal.hadoop_hexadecimal(value text) RETURNS bigint
 	RETURN CASE WHEN value ~ '^-' THEN -1 ELSE 1 END
 		* ('x' || lpad(right(regexp_replace(value, '^-?0[xX]', ''), 15), 16, '0'))::bit(64)::bigint;
 COMMENT ON FUNCTION yquota_internal.hadoop_hexadecimal(text) IS
-	'Return the value of a hexadecimal number such as -0x1F, of its last 15 digits';
+	'Return the value of a hexadecimal number such as -0x1F, computed from its last 15 digits';
 
 CREATE FUNCTION yquota_internal.hadoop_integer(value text, lowest numeric, highest numeric) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.hadoop_integer(value text, lowest numeric, highe
 				THEN yquota_internal.hadoop_hexadecimal(value) END
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_integer(text, numeric, numeric) IS
-	'Return a whole number as Hadoop reads it, decimal or hexadecimal; NULL when it is none or outside of the range';
+	'Return a whole number as Hadoop reads it, decimal or hexadecimal; NULL if the text is no whole number, or outside of the range';
 
 CREATE FUNCTION yquota_internal.hadoop_list(value text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.hadoop_labels(value text) RETURNS text[]
 			  WHERE s.label <> '') AS l;
 	END;
 COMMENT ON FUNCTION yquota_internal.hadoop_labels(text) IS
-	'Return the labels of a list, each once; * replaces all others';
+	'Return the labels of a list, each once; if * is among them, only *';
 
 CREATE FUNCTION yquota_internal.hadoop_resource(value text) RETURNS yquota.resource
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -110,7 +110,7 @@ CREATE FUNCTION yquota_internal.hadoop_milliseconds(value text, lowest bigint, h
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), lowest, highest) * interval '1 ms');
 COMMENT ON FUNCTION yquota_internal.hadoop_milliseconds(text, bigint, bigint) IS
-	'Return the interval of a whole number of milliseconds; NULL when it is none or outside of the range';
+	'Return the interval for a whole number of milliseconds; NULL if the text is no whole number, or outside of the range';
 
 CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -118,7 +118,7 @@ CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
 		CASE WHEN abs(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric) < 3.4028235e38
 			THEN round(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric, 45)::real END END;
 COMMENT ON FUNCTION yquota_internal.hadoop_real(text) IS
-	'Return a number of 32 bits as Hadoop reads it; NULL when it is none, too large, NaN or infinite';
+	'Return a 32-bit float as Hadoop reads it; NULL if the text is no number, too large, NaN or infinite';
 
 CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
 	-- STABLE like to_jsonb(): an IMMUTABLE function could not be inlined
@@ -191,7 +191,7 @@ CREATE FUNCTION yquota_internal.hadoop_list_text(list jsonb) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(nullif((SELECT string_agg(e, ',') FROM jsonb_array_elements_text(list) AS e), ''), ' ');
 COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
-	'Return a list as the value of a file; one blank when it is empty, because an empty value is none';
+	'Return a list as it is written in a file.  An empty list is written as a blank, because an empty value would mean "not set"';
 
 CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
 	-- STABLE like the text of an interval
@@ -204,7 +204,7 @@ CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS 
 		WHEN notation = 'acl' THEN coalesce(nullif(value #>> '{}', ''), ' ')
 		ELSE value #>> '{}' END;
 COMMENT ON FUNCTION yquota_internal.hadoop_text(text, jsonb) IS
-	'Return the text of a column value in a file: the reverse of hadoop_value()';
+	'Return a column value as it is written in a file: the reverse of hadoop_value()';
 
 CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -223,7 +223,7 @@ CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETU
 								FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_rows_text(text, jsonb) IS
-	'Return the rows that make up a property, in their order, as the value of a file';
+	'Return the value of a property that stands for whole rows, as it is written in a file';
 
 --
 -- The names of the properties taken apart:
@@ -251,17 +251,17 @@ COMMENT ON VIEW yquota_internal.hadoop_pattern IS
 COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_wildcard IS 'true if the path ends in *';
 COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_plain_name IS 'true if the name has no dots';
 COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_former IS
-	'true if it is the former name of a property that is in the list twice; NULL: the property has one name';
+	'true if this is the former name of a property, false if it is the present name; NULL: the property has only one name';
 
 --
--- A setting that was imported under the former name of its property is exported under that
--- name.  The column is then listed in scheduler_setting.former_names.
+-- A setting that was imported under the former name of its property is exported under the former
+-- name again. scheduler_setting.former_names lists the columns of such settings.
 --
 CREATE FUNCTION yquota_internal.is_name_of_setting(is_former boolean, column_name text, former_names jsonb) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN is_former IS NULL OR is_former = coalesce(former_names ? column_name, false);
 COMMENT ON FUNCTION yquota_internal.is_name_of_setting(boolean, text, jsonb) IS
-	'Tell whether a setting is exported under this one of the names of its property; is_former as in hadoop_pattern';
+	'Tell whether a setting is exported under this name of its property; is_former is that of hadoop_pattern';
 
 CREATE VIEW yquota_internal.hadoop_setting AS
 	WITH pattern AS MATERIALIZED (

@@ -1,5 +1,5 @@
 --
--- Properties of the scheduler that no column stands for: the reason, and the property that was
+-- Properties of the scheduler for which there is no column: the reason, and the property that was
 -- probably meant.  Hadoop ignores them silently.
 --
 
@@ -7,7 +7,7 @@ CREATE FUNCTION yquota_internal.nearest_name(name text, names text[]) RETURNS te
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_nearest_name';
 COMMENT ON FUNCTION yquota_internal.nearest_name(text, text[]) IS
-	'Return the name that a misspelt one was probably meant to be, the first of several; NULL when none is near';
+	'Return the name that was probably meant by a misspelt name, the first if there are several; NULL if no name is similar';
 
 CREATE FUNCTION yquota_internal.explain_unmapped_properties(
 	properties text[], OUT property text, OUT owner text, OUT reason text, OUT suggestion text)
@@ -18,7 +18,7 @@ CREATE FUNCTION yquota_internal.explain_unmapped_properties(
 	AS $$
 DECLARE
 	prefix CONSTANT text := 'yarn.scheduler.capacity.';
-	-- limit of words of a name that are compared
+	-- most words of a name that are compared
 	most_words CONSTANT integer := 32;
 BEGIN
 	RETURN QUERY
@@ -27,7 +27,7 @@ BEGIN
 		FROM unnest(properties) AS u (property)
 		WHERE u.property ^@ prefix
 	), beginning AS MATERIALIZED (
-		-- beginnings of the name that may be the path of a queue
+		-- beginnings of a property's name that may be the path of a queue
 		SELECT u.property, l.length, array_to_string(u.words[1:l.length], '.') AS path, u.words[l.length + 1:] AS words
 		FROM unmapped AS u
 		CROSS JOIN LATERAL generate_series(1, least(cardinality(u.words) - 1, most_words)) AS l (length)
@@ -38,13 +38,14 @@ BEGIN
 		FROM beginning AS b JOIN yquota.queue AS q ON q.path = b.path AND NOT q.auto_created
 		ORDER BY b.property, b.length DESC
 	), owned AS MATERIALIZED (
-		-- properties that would exist if their queues did
+		-- properties that would be known if the queues in their names existed
 		SELECT r.property, r.owner
 		FROM yquota_internal.resolve_hadoop_properties(ARRAY(SELECT u.property FROM unmapped AS u), '{}',
 			ARRAY(SELECT DISTINCT b.path FROM beginning AS b)) AS r
 		WHERE r.owner IS NOT NULL AND r.table_name <> 'wildcard_template'
 	), labelled AS MATERIALIZED (
-		-- a label without accessible-node-labels before it, as documentation shows it
+		-- find names that lack accessible-node-labels before the label, as in some of Hadoop's
+		-- documentation
 		SELECT p.property, format('%s%s.accessible-node-labels.%s.%s', prefix, p.path, p.words[1], p.words[2]) AS suggestion
 		FROM parent AS p
 		JOIN yquota_internal.hadoop_property AS f ON f.property = format('%s<queue>.accessible-node-labels.<label>.%s', prefix, p.words[2])
@@ -58,7 +59,8 @@ BEGIN
 			  WHERE h.property ^@ prefix AND NOT h.is_wildcard) AS p
 		CROSS JOIN LATERAL (SELECT string_to_array(p.name, '.') AS words) AS w
 	), attempt AS (
-		-- splits of a name into a queue and a property: behind the existing queue, or any later split
+		-- split the name into a queue and a property, either behind the existing queue or further to the
+		-- right
 		SELECT b.property, b.length, b.path || '.' AS path, true AS has_queue, b.words
 		FROM beginning AS b JOIN parent AS p ON p.property = b.property AND b.length >= p.length
 		WHERE b.length = p.length OR NOT EXISTS (SELECT FROM owned AS o WHERE o.property = b.property)
@@ -71,7 +73,7 @@ BEGIN
 			AND CASE WHEN p.is_option THEN cardinality(a.words) >= cardinality(p.words)
 					 WHEN p.place IS NOT NULL THEN cardinality(a.words) = cardinality(p.words)
 					 ELSE cardinality(a.words) <= cardinality(p.words) END
-		-- a suggested name keeps the label, user or option of the misspelt name
+		-- put the label, user or option of the misspelt name into the suggested name
 		CROSS JOIN LATERAL (SELECT array_to_string(CASE WHEN p.is_option THEN p.words[:cardinality(p.words) - 1] || a.words[cardinality(p.words):]
 														WHEN p.place IS NOT NULL THEN p.words[:p.place - 1] || a.words[p.place] || p.words[p.place + 1:]
 														ELSE p.words END, '.') COLLATE "C" AS name) AS c
@@ -94,14 +96,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_unmapped_properties(text[]) IS
-	'Explain why properties of the scheduler have no column.  Returns the queue that their names begin with (NULL: none), the reason, and the property that was probably meant (NULL: none is near)';
+	'Explain why properties of the scheduler have no column.  Returns the queue with whose path the name begins (NULL: no queue), the reason, and the property that was probably meant (NULL: none is similar)';
 
 CREATE FUNCTION yquota_internal.warn_of_unmapped_properties() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- the limit is that of advice at a commit
+	-- limit findings to as many as a commit prints as warnings
 	most_warnings CONSTANT integer := 20;
 	misspelt record;
 BEGIN

@@ -1,11 +1,11 @@
 --
 -- Reading Hadoop's configuration files into the tables.
 --
--- An import merges the files and the configuration into one set of properties.  It takes all
--- of the configuration, or the part that the files do not replace.  It then makes rows from
--- that set and changes the rows of the tables that differ.  Comparison stops after the first
--- step.  Both therefore read a file in the same way, and unchanged rows leave no trace in the
--- audit.
+-- An import first merges the files with the present configuration into one set of properties.
+-- Depending on the mode, the set contains the whole present configuration or only what the files do
+-- not replace. The import then makes rows from the set, and writes only rows that differ. Unchanged
+-- rows therefore leave no trace in the audit. A comparison makes the same first step, so it reads a
+-- file as an import does.
 --
 
 CREATE FUNCTION yquota_internal.hadoop_xml_properties(
@@ -14,7 +14,7 @@ CREATE FUNCTION yquota_internal.hadoop_xml_properties(
 	LANGUAGE c STABLE STRICT PARALLEL SAFE ROWS 10000
 	AS 'MODULE_PATHNAME', 'yq_sql_hadoop_xml_properties';
 COMMENT ON FUNCTION yquota_internal.hadoop_xml_properties(text) IS
-	'Return the properties of a configuration file of Hadoop; without name for an include, which is not followed, without value where none is given';
+	'Return the properties of a configuration file of Hadoop.  An include is not followed, and has a row with the name NULL. A property without a value has the value NULL';
 
 CREATE FUNCTION yquota_internal.hadoop_json_properties(
 	document jsonb, OUT ordinal bigint, OUT property text, OUT value text, OUT final boolean)
@@ -116,10 +116,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.substitute_hadoop_variables(text, jsonb) IS
-	'Return a value with ${names} replaced by the properties of that name, as Hadoop does; unknown ones, and those that contain themselves, stay';
+	'Return a value with ${name} replaced by the value of property name, as Hadoop does.  Names of unknown properties, and of properties that contain themselves, are not replaced';
 
--- The context of an error quotes a statement of PL/pgSQL, but only names a function in SQL.
--- Long queries that may fail are therefore SQL functions.
+-- If a statement in PL/pgSQL fails, the error's context quotes the statement. If a function in SQL
+-- fails, the context only names the function. Long queries that may fail are therefore functions in
+-- SQL.
 CREATE FUNCTION yquota_internal.judged_hadoop_properties(documents text[])
 	RETURNS TABLE (ordinal bigint, document bigint, property text, value text, reason text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -143,7 +144,7 @@ CREATE FUNCTION yquota_internal.judged_hadoop_properties(documents text[])
 		ORDER BY r.ordinal;
 	END;
 COMMENT ON FUNCTION yquota_internal.judged_hadoop_properties(text[]) IS
-	'Return the properties of documents, with a reason for those that do not count';
+	'Return the properties of documents, with the reason if a property is ignored';
 
 CREATE FUNCTION yquota_internal.hadoop_documents(
 	documents text[], OUT ordinal bigint, OUT document bigint, OUT property text, OUT value text, OUT reason text)
@@ -175,10 +176,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_documents(text[]) IS
-	'Return the properties of several documents read one after the other, as Hadoop does: the last one wins unless one is final.  A reason is given for those that do not count';
+	'Return the properties of several documents, read in their order.  As in Hadoop, the last value of a property wins, unless an earlier value is final.  For ignored values there is a reason';
 
 --
--- Properties that stand for whole rows
+-- Properties whose value makes whole rows
 --
 CREATE FUNCTION yquota_internal.refuse_hadoop_value(property text, value text, notation text, detail text DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -281,7 +282,7 @@ COMMENT ON FUNCTION yquota_internal.parse_hadoop_json_rules(text, text) IS
 	'Return the rows for mapping-rule-json';
 
 --
--- The row and column of a property
+-- Finding the row and column of a property
 --
 CREATE FUNCTION yquota_internal.hadoop_queue_tree(
 	properties text[], property_values text[], OUT path text, OUT "position" bigint)
@@ -327,7 +328,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_queue_tree(text[], text[]) IS
-	'Return the paths of the queues that the properties named queues list, from root down, and places among siblings';
+	'Return the paths of the queues that the properties named queues list, from root down, with their positions among siblings';
 
 CREATE TYPE yquota_internal.hadoop_resolution AS (
 	ordinal bigint,
@@ -341,7 +342,7 @@ CREATE TYPE yquota_internal.hadoop_resolution AS (
 	typed jsonb
 );
 COMMENT ON TYPE yquota_internal.hadoop_resolution IS
-	'Target of a property: table, column (NULL for whole rows), path of the queue, other key or option, and value of the column';
+	'Target of a property: table, column (NULL for whole rows), path of the queue, another key or the option, and value for the column';
 
 CREATE FUNCTION yquota_internal.match_hadoop_properties(
 	properties text[], paths text[], heads text[], middles text[], tails text[], bits integer[],
@@ -350,7 +351,7 @@ CREATE FUNCTION yquota_internal.match_hadoop_properties(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 10000
 	AS 'MODULE_PATHNAME', 'yq_sql_match_hadoop_properties';
 COMMENT ON FUNCTION yquota_internal.match_hadoop_properties(text[], text[], text[], text[], text[], integer[]) IS
-	'Match names of properties with patterns, given the paths of queues.  The bits are 1 of a queue, 2 has a name, 4 wildcard, 8 name without dots, 16 option';
+	'Match names of properties with patterns, given the paths of queues.  Bits of a pattern: 1 queue, 2 name, 4 wildcard, 8 name without dots, 16 option';
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], property_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
@@ -381,7 +382,7 @@ CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], pro
 		LEFT JOIN found AS f ON f.ordinal = g.ordinal;
 	END;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], text[]) IS
-	'Return the targets of properties, given the paths of the existing queues; without table for properties without a column';
+	'Return the targets of properties, given the paths of the existing queues.  The table is NULL for a property that stands for no column and no rows';
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
@@ -413,7 +414,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[], text[]) IS
-	'Run resolve_hadoop_properties(), but refuse unreadable properties.  Former names of properties whose present names are set, too, have no target';
+	'Run resolve_hadoop_properties(), but refuse unreadable properties.  A former name has no target if the present name is set, too';
 
 CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_internal.hadoop_resolution) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -422,7 +423,7 @@ CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_interna
 				WHEN (resolution).notation = 'children' THEN nullif(array_to_string(ARRAY(SELECT yquota_internal.java_trim(c) FROM string_to_table((resolution).value, ',') AS c WHERE c <> ''), ','), '')
 				ELSE yquota_internal.hadoop_text((resolution).notation, (resolution).typed) END;
 COMMENT ON FUNCTION yquota_internal.hadoop_resolution_text(yquota_internal.hadoop_resolution) IS
-	'Return the value that a property will have when it is exported; NULL when it is not kept';
+	'Return the value that a property will have when it is exported; NULL if the property is not kept';
 
 CREATE FUNCTION yquota_internal.reason_for_no_property(property text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -440,7 +441,7 @@ CREATE FUNCTION yquota_internal.other_hadoop_names(properties text[]) RETURNS te
 				 SELECT f.property FROM unnest(properties) AS p (property)
 				 JOIN yquota_internal.hadoop_former_name AS f ON f.present_name = p.property);
 COMMENT ON FUNCTION yquota_internal.other_hadoop_names(text[]) IS
-	'Return the other names of these properties, former or present ones';
+	'Return the other names of these properties: the former name of a present one, and the reverse';
 
 CREATE FUNCTION yquota_internal.former_names(names jsonb, resolutions yquota_internal.hadoop_resolution[]) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -453,7 +454,7 @@ COMMENT ON FUNCTION yquota_internal.former_names(jsonb, yquota_internal.hadoop_r
 	'Return scheduler_setting.former_names after these properties are set or removed';
 
 --
--- The configuration after an import
+-- Computing the configuration after an import
 --
 CREATE TYPE yquota_internal.hadoop_plan AS (
 	ordinal bigint,
@@ -465,7 +466,7 @@ CREATE TYPE yquota_internal.hadoop_plan AS (
 	resolution yquota_internal.hadoop_resolution
 );
 COMMENT ON TYPE yquota_internal.hadoop_plan IS
-	'Property before and after an import.  ordinal: place in the documents, NULL when it is in none; reason: why it is ignored; resolution: NULL when there will be none';
+	'Property before and after an import. ordinal is its place in the documents, NULL if it is in no document. reason tells why it is ignored. resolution is its target after the import, NULL if it will not be set';
 
 CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
 	RETURNS TABLE (ordinals bigint[], names text[], texts text[], reasons text[], replaced text[])
@@ -489,7 +490,7 @@ CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
 		FROM read AS r;
 	END;
 COMMENT ON FUNCTION yquota_internal.read_hadoop_import(text[], text) IS
-	'Return the properties of documents, and the files that they replace: none in mode merge, NULL when the queues below root are missing';
+	'Return the properties of documents, and the files that they replace.  In mode merge they replace no file.  NULL: the documents do not list the queues below root';
 
 CREATE FUNCTION yquota_internal.plan_hadoop_import(documents text[], mode text)
 	RETURNS SETOF yquota_internal.hadoop_plan
@@ -560,7 +561,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_hadoop_import(text[], text) IS
-	'Return the configuration after an import; refuse unreadable properties';
+	'Return the configuration as an import would leave it; refuse unreadable properties';
 
 --
 -- Applying an import
@@ -600,7 +601,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) IS
-	'Make a table hold the wanted rows: delete, change and insert those that differ.  Dynamic queues and their settings stay; so do rows whose keys are not in scope, if that is given';
+	'Make a table hold the wanted rows: delete, change and insert rows that differ.  Dynamic queues and their settings stay.  If scope is given, rows whose keys are not in scope stay, too';
 
 CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, name text) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -613,7 +614,7 @@ CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, n
 		WHEN 'multi_node_sorting_policy' THEN jsonb_build_object('name', name)
 		ELSE '{"only_row": true}' END;
 COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
-	'Return the key of the row that a property is in, by the path of its queue and the other name in it';
+	'Return the key of the row that holds a property, from the path of its queue and the other name in the property';
 
 --
 -- An import leaves these settings unchanged, because Hadoop has no properties for them.
@@ -629,7 +630,7 @@ CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 						  WHERE f.table_name = 'scheduler_setting' AND f.column_name = c.key);
 $$;
 COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
-	'Return the columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
+	'Return the columns of scheduler_setting that are set but do not stand for properties of Hadoop; NULL: none';
 
 CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -638,7 +639,7 @@ CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS j
 		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource,
 		'hold_policy', queue.hold_policy));
 COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
-	'Return the columns of a queue that are set and are no properties of Hadoop';
+	'Return the columns of a queue that are set but do not stand for properties of Hadoop';
 
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
@@ -695,7 +696,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_rows(yquota_internal.hadoop_resolution[]) IS
-	'Return all rows of the tables of configuration that have properties';
+	'Return the rows that the tables of the configuration must hold for these properties';
 
 CREATE FUNCTION yquota_internal.apply_hadoop_configuration(resolutions yquota_internal.hadoop_resolution[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -710,7 +711,7 @@ BEGIN
 	LOOP
 		PERFORM yquota_internal.replace_configuration_rows(rows.table_name, rows.wanted);
 	END LOOP;
-	-- removing a queue also removes the dynamic queues below it
+	-- remove created queues whose parent was removed, level by level
 	LOOP
 		DELETE FROM yquota.queue AS q
 		WHERE q.auto_created AND NOT EXISTS (SELECT FROM yquota.queue AS p WHERE p.path = q.parent);
@@ -734,7 +735,8 @@ BEGIN
 	-- serialize imports and changes of queues
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
 	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
-	-- refuse, as Hadoop refuses refreshQueues; a new store begins with the configuration of the file
+	-- refuse as Hadoop refuses refreshQueues, except for the first import, because a new store starts
+	-- from the file
 	IF even_if_mutable IS NOT TRUE AND store_class <> 'file' AND EXISTS (SELECT FROM yquota.queue)
 		AND EXISTS (SELECT FROM unnest(plan) AS p WHERE p.ordinal IS NOT NULL AND p.property LIKE 'yarn.scheduler.capacity.%')
 	THEN
@@ -769,7 +771,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text[], text, boolean) IS
-	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace removes properties that are missing in the files, merge keeps them.  With another yarn.scheduler.configuration.store.class than file, properties of the scheduler are refused unless even_if_mutable.  Returns the outcome of each property';
+	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  Mode replace removes properties that are missing in the files; merge keeps them.  If yarn.scheduler.configuration.store.class is not file, properties of the scheduler are refused unless even_if_mutable is true.  Returns the outcome of each property';
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -811,7 +813,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEF
 		ORDER BY p.ordinal NULLS LAST, p.property COLLATE "C";
 $$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text[], text) IS
-	'Return the changes that import_hadoop_configuration() would make, without making them; NULL is not set';
+	'Return the changes that import_hadoop_configuration() would make, without making them; NULL means "not set"';
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)

@@ -11,19 +11,19 @@ CREATE TABLE yquota_internal.queue_status (
 	maximum_allocation yquota.resource NOT NULL
 );
 COMMENT ON TABLE yquota_internal.queue_status IS
-	'Queues in force since the configuration was last changed: the state with which a change is compared.  Written only by the check';
+	'Queues as of the last change of the configuration, with which the check compares the next change.  Written only by the check';
 COMMENT ON COLUMN yquota_internal.queue_status.running IS
 	'true if the queue takes applications; otherwise it is DRAINING while containers run or applications live in it, else STOPPED';
 COMMENT ON COLUMN yquota_internal.queue_status.maximum_allocation IS
-	'largest container, in native units, that applications of the queue have been promised';
+	'largest container that applications of the queue may ask for, native units; a change may not reduce it';
 
 CREATE TABLE yquota_internal.queue_check (
 	is_last boolean NOT NULL
 );
 COMMENT ON TABLE yquota_internal.queue_check IS
-	'Requests of transactions for a check; their rows are gone when the transactions commit';
+	'Requests for a check of the hierarchy.  A transaction deletes its rows before it commits';
 COMMENT ON COLUMN yquota_internal.queue_check.is_last IS
-	'false for the row of a request, true for the row that it inserts at the end, which runs the check';
+	'false for a request.  At the end of the transaction, a request inserts a row with true, which runs the check';
 
 CREATE FUNCTION yquota_internal.note_queue_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -37,14 +37,14 @@ CREATE FUNCTION yquota_internal.check_queues() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_check_queues';
 COMMENT ON FUNCTION yquota_internal.check_queues() IS
-	'Check the hierarchy of queues and update queue_status; an error tells everything that is wrong';
+	'Check the hierarchy of queues and update queue_status; an error lists everything that is wrong';
 
 CREATE CONSTRAINT TRIGGER check_queues AFTER INSERT ON yquota_internal.queue_check
 	DEFERRABLE INITIALLY DEFERRED
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_queues();
 
--- Locks yquota.queue before a change of dependent rows.  Submissions and policies that create
--- or remove queues change those rows, too.
+-- Locks yquota.queue before a statement changes rows that belong to queues. Submissions and
+-- policies that create or remove queues change such rows, too.
 CREATE FUNCTION yquota_internal.lock_queues() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -55,7 +55,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_queues() IS
-	'Lock yquota.queue as a change of its rows does';
+	'Lock yquota.queue in the mode that a change of its rows takes';
 CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_label
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_queues();
 CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_user
@@ -82,7 +82,7 @@ CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.user_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 
--- Limits of queues depend on the nodes and on the known resource types.
+-- Makes sessions compute limits again, which depend on the nodes and on the known resource types.
 CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.state <> NEW.state OR OLD.total OPERATOR(yquota.<>) NEW.total)
 	EXECUTE FUNCTION yquota_internal.signal_change();
@@ -93,9 +93,9 @@ CREATE FUNCTION yquota_internal.find_queue(name text, OUT path text, OUT is_ambi
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_find_queue';
 COMMENT ON FUNCTION yquota_internal.find_queue(text) IS
-	'Return the path of the queue with a path, or with a unique short name; NULL when there is none, or when several have the short name';
+	'Return the path of the queue with this path or unique short name; NULL if there is no such queue, or if several have the short name';
 
--- Containers may name queues that are not configured.
+-- Accepts the name of a queue that is not configured, because containers may name such queues.
 CREATE FUNCTION yquota_internal.queue_of_containers(name text) RETURNS text
 	LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -113,7 +113,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.queue_of_containers(text) IS
-	'Return the queue that containers have in their rows for a path or short name: the full path where a queue is configured';
+	'Return the name of a queue as rows of containers have it: the full path if the queue is configured, otherwise the given name';
 
 CREATE FUNCTION yquota_internal.notice_factor_without_queue(name text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -134,7 +134,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_factor_without_queue(text) IS
-	'Notify a user who sets a price factor for an unknown queue; where none is configured, queues are known by containers';
+	'Raise a notice if a price factor names an unknown queue.  If no queue is configured, the queues that containers have named are known';
 
 CREATE FUNCTION yquota_internal.effective_queues()
 	RETURNS TABLE (queue text, label text, ordinal integer, drawn text, kind text, auto_created boolean,
@@ -165,7 +165,7 @@ CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most
 							   ELSE ' ' END, '' ORDER BY cell)
 		FROM generate_series(1, 20) AS cell) || ']';
 COMMENT ON FUNCTION yquota_internal.usage_bar(numeric, numeric, numeric) IS
-	'Return twenty cells that represent a partition: # used, = guaranteed, . possible; arguments are fractions of it';
+	'Return a bar of twenty characters that represents a partition: # used, = guaranteed, . possible.  The arguments are fractions of the partition';
 
 CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 	SELECT q.queue, q.label, q.ordinal, q.kind, q.auto_created, q.state, q.configured_capacity,

@@ -1,6 +1,6 @@
 --
--- Advice about configurations that Hadoop accepts but that are unwise.  A commit prints
--- warnings, and a function returns all advice.
+-- Advice about unwise configurations, which Hadoop accepts. A commit prints some of the advice as
+-- warnings, and a function returns all of it.
 --
 
 CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
@@ -14,7 +14,7 @@ CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
 		ORDER BY e.property COLLATE "C";
 $$;
 COMMENT ON FUNCTION yquota_internal.advice_about_unmapped_properties() IS
-	'Return the properties without a column, as configuration_advice() has them';
+	'Return the properties without a column, as rows of configuration_advice()';
 
 CREATE FUNCTION yquota_internal.reservation_settings(queue text)
 	RETURNS TABLE (is_enabled boolean, checks_access boolean, step bigint, largest_period bigint, smoothness integer,
@@ -44,7 +44,7 @@ CREATE FUNCTION yquota_internal.reservation_settings(queue text)
 	LEFT JOIN yquota.queue AS q ON q.path = reservation_settings.queue;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_settings(text) IS
-	'Return the settings in force of a plan, and of all plans: times in milliseconds, shares in percent, or as fractions when reads_fractions is true';
+	'Return the settings in force of a plan, and those of all plans.  Times are in milliseconds.  Shares are in percent, or fractions if reads_fractions is true';
 
 -- Compares classes by their names without packages.  Adding 36500 days to any time does not
 -- overflow.
@@ -86,7 +86,8 @@ CREATE FUNCTION yquota_internal.refused_settings()
 	) AS v
 	WHERE v.milliseconds > 3153600000000
 	UNION ALL
-	-- a plan counts repeating reservations in whole periods, and would lose this one
+	-- refuse a largest period that a recurrence does not divide: a plan adds up repeating reservations
+	-- over that period
 	(SELECT 3, NULL, 1, 'yarn.resourcemanager.reservation-system.max-periodicity', e.largest_period::text,
 			format('the recurrence of %s, %s, does not divide it; delete or update the reservation first', d.reservation_id, d.recurrence)
 	 FROM yquota_internal.reservation_settings(NULL) AS e
@@ -99,8 +100,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refused_settings() IS
 	'Return the settings of plans that the check at commit refuses.  They are unknown classes (kind 1), times that are too long (2), and a largest period that a reservation does not divide (3).  queue is NULL for settings of the whole scheduler';
 
--- A request that names places waits for other racks by both delays together
--- (RegularContainerAllocator.canAssign).  A negative additional delay is not set.
+-- A request that names nodes or racks waits for both delays, one after the other, before it may use
+-- other racks (RegularContainerAllocator.canAssign). A negative additional delay means "not set".
 CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 	RETURNS TABLE (queue text, place integer, setting text, property text, value text, advice text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -163,11 +164,11 @@ CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 	WHERE unwise_settings.kind = 'scheduler' AND p.advice IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.unwise_settings(text, text) IS
-	'Return settings that name unknown objects, or do less than they seem to, for configuration_advice().  The place is a plan or a managed parent (kind), the reservation system, or the scheduler (path NULL).  setting is the column of scheduler_setting; NULL for settings of queues';
+	'Return settings that name unknown objects, or have less effect than they seem to, for configuration_advice(). kind and path choose the settings of a plan or a managed parent, of the reservation system, or of the scheduler (path NULL). setting is the column of scheduler_setting; NULL for settings of queues';
 
 CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	RETURNS TABLE (queue text, property text, value text, advice text)
-	-- reads the newest settings, which the snapshot of a parallel plan may not show
+	-- PARALLEL UNSAFE, because the function reads settings newer than the snapshot of the query
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
 COMMENT ON FUNCTION yquota_internal.configuration_advice_as_owner() IS
@@ -187,7 +188,7 @@ CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_advice';
 COMMENT ON FUNCTION yquota_internal.note_advice() IS
-	'Make the check at commit warn of unwise settings in rows that the transaction has changed.  The argument is the column with the path of the queue, none for settings of the whole scheduler';
+	'Make the check at commit warn of unwise settings in rows that the transaction has changed.  The trigger''s argument is the column with the path of the queue; without an argument, the rows are settings of the whole scheduler';
 
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue
 	FOR EACH ROW WHEN (NOT NEW.auto_created) EXECUTE FUNCTION yquota_internal.note_advice('path');

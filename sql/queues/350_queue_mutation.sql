@@ -1,8 +1,8 @@
 --
--- Changes the configuration of a running YARN by the request that the resource manager takes
--- at /ws/v1/cluster/scheduler-conf.  The command "yarn schconf" sends the same request.  The
--- order of checks and the refusals are those of Hadoop 3.4.1 (ConfigurationUpdateAssembler).
--- Its policy decides which users may change the configuration
+-- Changes the configuration of a running YARN by the request that the resource manager takes at
+-- /ws/v1/cluster/scheduler-conf.  The command "yarn schconf" sends the same request.  Checks come
+-- in the order of Hadoop 3.4.1, and refuse the same requests (ConfigurationUpdateAssembler).
+-- Hadoop's policy class decides which users may change the configuration
 -- (ConfigurationMutationACLPolicy).
 --
 -- The request sets and removes properties.  The resulting properties make the rows of the
@@ -15,7 +15,7 @@ CREATE FUNCTION yquota_internal.administers(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_administers';
 COMMENT ON FUNCTION yquota_internal.administers(text, text[], text, boolean) IS
-	'Tell whether a user may administer a queue, even one that does not exist yet, or by yarn.admin.acl everything (NULL).  ACLs need not be on.  With unset_is_everybody, as in Hadoop, a list that is not set admits every user, otherwise no user';
+	'Tell whether a user may administer a queue, which need not exist yet.  NULL instead of a queue asks for everything, by yarn.admin.acl.  The lists count even if ACLs are off.  With unset_is_everybody, as in Hadoop, a list that is not set admits every user, otherwise no user';
 
 --
 -- Reading a request
@@ -60,7 +60,7 @@ BEGIN
 		IF jsonb_typeof(element) <> 'object' THEN
 			PERFORM yquota_internal.refuse_mutation(format('The parameters of %s are not an object.', place));
 		ELSIF jsonb_typeof(element -> 'entry') IN ('object', 'array') THEN
-			-- read XML's way to write a map, which Hadoop's JSON follows
+			-- read a map that is written as a list of entries with key and value, as in Hadoop's XML
 			IF EXISTS (SELECT FROM yquota_internal.json_list(element -> 'entry') AS e
 					   WHERE jsonb_typeof(e) <> 'object' OR jsonb_typeof(e -> 'key') IS DISTINCT FROM 'string') THEN
 				PERFORM yquota_internal.refuse_mutation(format('An entry of %s has no "key" and "value".', place));
@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutation_parameters(jsonb, text) IS
-	'Return the names and values of a request as one object: null removes.  place is their place in the request, for errors';
+	'Return the names and values of a part of a request as one object; the value null removes a property. place names the part in errors';
 
 CREATE FUNCTION yquota_internal.mutation_steps(changes jsonb)
 	RETURNS TABLE (operation text, queue text, parameters jsonb)
@@ -143,7 +143,7 @@ DECLARE
 								  FROM yquota.scheduler_setting AS s), false);
 	refused text;
 BEGIN
-	-- any other policy class is unknown here, and allows only administrators
+	-- allow only administrators, because any other policy class is unknown here
 	IF (NOT by_queue OR has_global_updates)
 		AND NOT yquota_internal.administers(username, groups, NULL, unset_is_everybody)
 	THEN
@@ -164,17 +164,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_mutation(text[], boolean, text, text[], boolean) IS
-	'Refuse users that the policy of changes does not allow.  It allows yarn.admin.acl, or for queues their administrators.  A queue that does not exist belongs to the administrators of the nearest queue above it';
+	'Refuse users whom the policy of changes does not allow.  The policy allows users of yarn.admin.acl, or for a queue its administrators.  A queue that does not exist yet has the administrators of the nearest existing queue above it';
 
 --
--- Outcome of the properties
+-- Computing the properties after the request
 --
 CREATE TYPE yquota_internal.hadoop_edit AS (
 	removed text[],
 	edits jsonb
 );
 COMMENT ON TYPE yquota_internal.hadoop_edit IS
-	'Change of Hadoop''s properties.  removed has prefixes of names to be removed.  edits has names and values to be set, null for names to be removed, and wins';
+	'Change of Hadoop''s properties. removed has prefixes of names to be removed. edits has names with values to be set, or null to remove the name; edits wins over removed';
 
 CREATE FUNCTION yquota_internal.edited_children(edit yquota_internal.hadoop_edit, parent text) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -187,14 +187,14 @@ CREATE FUNCTION yquota_internal.edited_children(edit yquota_internal.hadoop_edit
 					  (SELECT k.value FROM yquota.unmapped_property AS k
 					   WHERE k.property = format('yarn.scheduler.capacity.%s.queues', parent)), '') END);
 COMMENT ON FUNCTION yquota_internal.edited_children(yquota_internal.hadoop_edit, text) IS
-	'Return the names of the queues below a queue as changed so far';
+	'Return the names of the queues below a queue, with the changes made so far';
 
 CREATE FUNCTION yquota_internal.edit_children(edit yquota_internal.hadoop_edit, parent text, children text[]) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN (edit).edits
 		|| jsonb_build_object(format('yarn.scheduler.capacity.%s.queues', parent), nullif(array_to_string(children, ','), ''))
-		-- when a leaf becomes a parent or a parent becomes a leaf, ordering-policy gets another
-		-- meaning, so it is removed
+		-- remove ordering-policy when a leaf becomes a parent or a parent becomes a leaf, because its
+		-- values differ for both
 		|| CASE WHEN cardinality(children) = 0 OR cardinality(yquota_internal.edited_children(edit, parent)) = 0
 			THEN jsonb_build_object(format('yarn.scheduler.capacity.%s.ordering-policy', parent), NULL) ELSE '{}' END;
 COMMENT ON FUNCTION yquota_internal.edit_children(yquota_internal.hadoop_edit, text, text[]) IS
@@ -265,7 +265,7 @@ CREATE TYPE yquota_internal.hadoop_change AS (
 	resolution yquota_internal.hadoop_resolution
 );
 COMMENT ON TYPE yquota_internal.hadoop_change IS
-	'Property that a change names or removes.  value: as requested, NULL when it is removed; old: the value before; resolution: NULL when it is removed';
+	'Property that a change names or removes. value is the requested value and resolution its target, both NULL if the property is removed. old is the value before the change';
 
 CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_change[])
 	RETURNS TABLE (property text, old text, new text, outcome text, reason text)
@@ -326,7 +326,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) IS
-	'Make the tables hold the result of any change of properties';
+	'Make the tables hold the result of a change of properties that may add or remove queues';
 
 -- Changes only rows whose properties the request names, because the queues stay.  This matters
 -- for a hierarchy of ten thousand queues.
@@ -352,7 +352,7 @@ BEGIN
 		FROM unnest(resolutions) AS r
 		GROUP BY 1, 2, CASE WHEN r.column_name IS NULL THEN r.notation END
 	LOOP
-		-- for whole-row properties, read all rows of their kind in their order
+		-- read all rows of a kind, in their order, if the property stands for whole rows
 		EXECUTE format('SELECT jsonb_agg(coalesce(to_jsonb(t), ''{}'') || k.key%3$s) FROM jsonb_array_elements($1) AS k (key) %4$s JOIN yquota.%1$I AS t ON %2$s',
 			changed.table_name,
 			(SELECT coalesce(string_agg(format('t.%1$I::text = k.key ->> %1$L', key), ' AND '), 'true') FROM jsonb_object_keys(changed.keys -> 0) AS key),
@@ -365,7 +365,7 @@ BEGIN
 		ELSIF changed.is_whole THEN
 			wanted := changed.properties[1].typed;
 		ELSE
-			-- a row without any set property is removed, unless it is that of a queue
+			-- remove rows without any set property, except rows of queues
 			SELECT jsonb_agg(w.made_row) INTO wanted
 			FROM (SELECT f.found_row || c.cells
 						 || CASE WHEN changed.table_name = 'scheduler_setting' THEN
@@ -401,7 +401,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_rows(yquota_internal.hadoop_resolution[]) IS
-	'Set and remove properties, none of which lists queues';
+	'Set and remove properties that do not add or remove queues';
 
 CREATE FUNCTION yquota_internal.apply_edit(edit yquota_internal.hadoop_edit) RETURNS yquota_internal.hadoop_change[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -417,7 +417,7 @@ BEGIN
 	FROM (SELECT array_agg(e.key) AS names, array_agg(e.value) AS texts FROM jsonb_each_text(edit.edits) AS e) AS w
 	CROSS JOIN LATERAL yquota_internal.resolve_hadoop_configuration(w.names, w.texts,
 		ARRAY(SELECT q.path::text FROM yquota.queue AS q WHERE NOT q.auto_created)) AS r;
-	-- remove unmapped properties that were kept until their queue existed
+	-- remove unmapped properties that other tables hold now, because their queue exists
 	DELETE FROM yquota.unmapped_property AS u USING unnest(resolutions) AS r WHERE r.table_name IS NOT NULL AND u.property = r.property;
 	RETURN yquota_internal.apply_to_rows(resolutions);
 END
@@ -473,4 +473,4 @@ CREATE FUNCTION yquota.mutate_configuration(changes jsonb, caller text DEFAULT N
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.mutate_configuration(jsonb, text, text[]) IS
-	'Change the configuration by a request of YARN''s scheduler-conf: remove-queue, add-queue, update-queue and global-updates, in this order.  Null or an empty value removes a property.  caller is the user on whose behalf an operator or administrator makes the change, as scheduler_setting.configuration_mutation_acl_policy_class allows.  NULL is the calling role itself, which needs no permission when it is an administrator.  Returns the outcome of each property';
+	'Change the configuration by a request of YARN''s scheduler-conf: remove-queue, add-queue, update-queue and global-updates, in this order.  Null or an empty value removes a property.  caller is the user for whom an operator or administrator makes the change; scheduler_setting.configuration_mutation_acl_policy_class decides whether it is allowed.  NULL stands for the calling role itself, which needs no permission if it is an administrator.  Returns the outcome of each property';

@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_resource(jsonb, numeric, numeric) IS
-	'Return the resources of the REST interface, or else memory in MiB and vcores';
+	'Return the resources that the REST interface lists; if it lists none, those made from memory in MiB and vcores';
 
 CREATE FUNCTION yquota_internal.refuse_rest_answer(what text, detail text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -56,7 +56,7 @@ BEGIN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', 'A node has no name: ' || left(element::text, 200));
 	END IF;
 	node.rack := coalesce(element ->> 'rack', '/default-rack');
-	-- a node is in one partition, but the list may have other types of labels
+	-- take the one label that is a partition; the list may also contain labels of other types
 	node.label := coalesce(CASE jsonb_typeof(labels) WHEN 'array' THEN labels ->> 0 WHEN 'string' THEN labels #>> '{}' END, '');
 	node.state := element ->> 'state';
 	node.total := yquota_internal.rest_resource(element -> 'totalResource',
@@ -89,7 +89,7 @@ BEGIN
 	ELSIF jsonb_typeof(answer -> 'nodes') NOT IN ('null', 'object') OR jsonb_typeof(list) NOT IN ('null', 'array', 'object') THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', 'The key "nodes" has no list of nodes.');
 	END IF;
-	-- a single node comes without a list, and no nodes come as null
+	-- accept Hadoop's JSON: a single node is an object instead of a list, and an empty list is null
 	list := CASE jsonb_typeof(list) WHEN 'array' THEN list WHEN 'object' THEN jsonb_build_array(list) ELSE '[]' END;
 	SELECT array_agg(yquota_internal.rest_node(e, name_from)) INTO nodes FROM jsonb_array_elements(list) AS e;
 	SELECT n.name INTO twice
@@ -100,7 +100,7 @@ BEGIN
 	IF FOUND THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" is listed twice. If a host has several nodes, use name_from => ''id''.', twice));
 	END IF;
-	-- prefer a RUNNING entry where a host has several
+	-- prefer the RUNNING entry if a host has several entries
 	RETURN ARRAY(SELECT DISTINCT ON (n.name) n
 				 FROM unnest(nodes) AS n
 				 ORDER BY n.name, n.state <> 'RUNNING', n.state);
@@ -128,7 +128,8 @@ BEGIN
 				HINT = 'Name nodes by their host, or by their id, which includes the port.';
 	END IF;
 	nodes := yquota_internal.rest_nodes(answer, name_from);
-	-- a ResourceManager that has just started answers with no nodes while everything runs
+	-- do not mark nodes LOST: a ResourceManager that has just started lists no nodes although all of
+	-- them run
 	IF cardinality(nodes) = 0 THEN
 		missing_are_lost := false;
 		RAISE NOTICE 'the answer of the ResourceManager has no nodes, so nothing was changed'
@@ -137,8 +138,7 @@ BEGIN
 	RETURN QUERY
 	WITH listed AS MATERIALIZED (
 		SELECT n.name, n.rack, n.label, n.state,
-			   -- a node that is gone reports no total; keep the known one, because the node may come
-			   -- back
+			   -- keep the known total of a node that has left and reports none, because the node may come back
 			   CASE WHEN n.state = 'RUNNING' OR known.name IS NULL OR n.total OPERATOR(yquota.<>) '[]'::yquota.resource THEN n.total
 					ELSE known.total END AS total, known.name IS NULL AS is_new
 		FROM unnest(nodes) AS n
@@ -173,7 +173,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_nodes(jsonb, text, boolean) IS
-	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns the changed nodes, and the nodes that the answer does not name; these become LOST only with missing_are_lost.  An answer without nodes changes nothing';
+	'Update table node from an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns the changed nodes, and the nodes that the answer does not name.  Missing nodes become LOST only with missing_are_lost.  An answer without nodes changes nothing';
 
 --
 -- Utilization
@@ -199,7 +199,7 @@ CREATE FUNCTION yquota_internal.rest_utilization(metrics jsonb)
 		WHERE total.amount > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_utilization(jsonb) IS
-	'Return usage, demand and total by the metrics of the REST interface, in native units, for types with any amount';
+	'Return usage, demand and total from the metrics of the REST interface, in native units, for resource types with any amount';
 
 CREATE FUNCTION yquota.import_cluster_metrics(
 	answer jsonb, reported_at timestamptz DEFAULT NULL, source text DEFAULT 'ResourceManager')
@@ -236,7 +236,7 @@ BEGIN
 		SELECT m.resource_type, m.fraction, measured_at, import_cluster_metrics.source FROM measured AS m
 		ON CONFLICT (resource_type) DO UPDATE
 			SET utilization = EXCLUDED.utilization, reported_at = EXCLUDED.reported_at, source = EXCLUDED.source
-			-- ignore an answer that a later one has overtaken
+			-- ignore an answer that is older than the stored one
 			WHERE known.reported_at <= EXCLUDED.reported_at
 		RETURNING known.resource_type, known.utilization
 	)
@@ -246,4 +246,4 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR chec
 END
 $$;
 COMMENT ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) IS
-	'Report the utilization in an answer of the ResourceManager''s /ws/v1/cluster/metrics.  Returns the reported rows.  Types that the cluster lacks, as during its start, and outdated answers give none';
+	'Report the utilization in an answer of the ResourceManager''s /ws/v1/cluster/metrics.  Returns the reported rows.  There is no row for a resource type of which the cluster has nothing, as during its start, and for an outdated answer';

@@ -1,8 +1,8 @@
 --
--- The log of changes of the configuration, as Hadoop's stores keep it.  The view reads the
--- audit and shows the role, Hadoop's property, and its old and new value, for every kind of
--- change.  It has yarn.scheduler.configuration.store.max-logs entries at most; the audit has
--- all.
+-- The log of changes of the configuration, as Hadoop's stores keep it.  The view reads the audit.
+-- For each change, however it was made, the view shows the role, Hadoop's property, and its old and
+-- new value. The view shows at most yarn.scheduler.configuration.store.max-logs entries; the audit
+-- keeps all of them.
 --
 
 CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
@@ -63,7 +63,7 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 	FROM kept AS k JOIN change AS c ON c.audit_id = k.audit_id
 	ORDER BY k.audit_id DESC, c.property COLLATE "C";
 COMMENT ON VIEW yquota.configuration_mutation IS
-	'Changes of the configuration in the terms of Hadoop''s properties, the newest first.  Covers the last transactions that changed it, as many as yarn.scheduler.configuration.store.max-logs (1000).  Older changes are in audit';
+	'Changes of the configuration as changes of Hadoop''s properties, the newest first.  The view shows the last transactions that changed the configuration, at most yarn.scheduler.configuration.store.max-logs (1000) of them.  Older changes are in audit';
 COMMENT ON COLUMN yquota.configuration_mutation.audit_id IS 'row of the audit';
 COMMENT ON COLUMN yquota.configuration_mutation.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.configuration_mutation.transaction_id IS 'number that all changes of one transaction share';

@@ -1,13 +1,13 @@
 --
--- Reservations of capacity (semantics/reservations): their definitions and their places in
--- time.  The tables come before the books, which charge for reservations
--- (charging/107_reservation_charge.sql).  The functions of reservation/395_reservation.sql
--- write them.
+-- Reservations of capacity (semantics/reservations): their definitions, and the times at which they
+-- hold resources. This file comes before the books, which charge for reservations
+-- (charging/107_reservation_charge.sql). The functions of reservation/395_reservation.sql write the
+-- tables.
 --
 
 CREATE TYPE yquota.reservation_interpreter AS ENUM ('ANY', 'ALL', 'ORDER', 'ORDER_NO_GAP');
 COMMENT ON TYPE yquota.reservation_interpreter IS
-	'Rule for the requests of a reservation.  ANY: the first possible one is satisfied.  ALL: all are, in any order.  ORDER: each is after the end of the one before.  ORDER_NO_GAP: each follows without a gap';
+	'Rule for the requests of a reservation.  ANY: the first possible request is satisfied.  ALL: all requests are satisfied, in any order.  ORDER: all, each after the end of the request before.  ORDER_NO_GAP: like ORDER, without gaps between requests';
 
 CREATE TYPE yquota.reservation_request AS (
 	capability yquota.resource,
@@ -63,7 +63,8 @@ CREATE TABLE yquota.reservation_definition (
 	CHECK (arrival < deadline),
 	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
 );
--- Finds the definitions at a time.  Decisions read all repeating definitions besides.
+-- Finds the definitions in force at a time. Decisions also read all repeating definitions, at
+-- whatever time they began.
 CREATE INDEX reservation_definition_time_idx ON yquota.reservation_definition USING gist (tstzrange(arrival, deadline))
 	WHERE ended_at IS NULL AND recurrence IS NULL;
 CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definition (queue, deadline)
@@ -106,14 +107,14 @@ CREATE TABLE yquota.reservation_allocation (
 	FOREIGN KEY (reservation_id, version) REFERENCES yquota.reservation_definition ON DELETE CASCADE,
 	CHECK ("from" < "to")
 );
--- Finds the allocations at a time without a look at their reservations.  Decisions read all
--- repeating allocations besides.
+-- Finds the allocations in force at a time without reading their reservations. Decisions also read
+-- all repeating allocations.
 CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation USING gist (tstzrange("from", "to", '[]'))
 	WHERE ended_at IS NULL AND recurrence IS NULL;
 CREATE INDEX reservation_allocation_recurrence_idx ON yquota.reservation_allocation (queue, deadline)
 	WHERE ended_at IS NULL AND recurrence IS NOT NULL;
 COMMENT ON TABLE yquota.reservation_allocation IS
-	'Resources that a plan promises to a reservation over time, as intervals that do not overlap.  A repeating reservation has only the intervals of its first period.  Each row repeats columns of its reservation, of which only ended_at ever changes';
+	'Resources that a plan promises to a reservation over time, as intervals that do not overlap.  A repeating reservation has only the intervals of its first period.  Each row repeats columns of its reservation; only ended_at of these ever changes';
 COMMENT ON COLUMN yquota.reservation_allocation.queue IS 'plan of the reservation: full path';
 COMMENT ON COLUMN yquota.reservation_allocation.username IS 'owner of the reservation';
 COMMENT ON COLUMN yquota.reservation_allocation.deadline IS 'deadline of the reservation';

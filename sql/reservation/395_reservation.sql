@@ -1,7 +1,7 @@
 --
--- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations).  A
--- plan is a queue with the property reservable.  The C code decides (src/reservation/).  These
--- functions run as the owner; a role that may call them speaks for the resource manager.
+-- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations).  A plan
+-- is a queue with the property reservable.  The C code decides (src/reservation/).  These functions
+-- run as the owner; a role that may call them acts for the resource manager.
 --
 
 CREATE FUNCTION yquota.reservation_request(
@@ -11,7 +11,7 @@ CREATE FUNCTION yquota.reservation_request(
 	SET search_path = pg_catalog, pg_temp
 	RETURN ROW(capability, num_containers, duration, concurrency)::yquota.reservation_request;
 COMMENT ON FUNCTION yquota.reservation_request(yquota.resource, integer, interval, integer) IS
-	'Make a request of a reservation: so many containers of that size, each for so long, in gangs of concurrency';
+	'Make a request of a reservation: num_containers of size capability, each for duration, in gangs of concurrency containers';
 
 CREATE FUNCTION yquota.reservation_contract(
 	arrival timestamptz, deadline timestamptz, requests yquota.reservation_request[],
@@ -30,7 +30,7 @@ CREATE VIEW yquota_internal.allocated_reservation AS
 	FROM yquota.reservation_definition AS d
 	JOIN yquota.reservation_allocation AS a USING (reservation_id, version);
 COMMENT ON VIEW yquota_internal.allocated_reservation IS
-	'Versions of reservations, a row for each interval of their allocations';
+	'Versions of reservations, with one row for each interval of their allocations';
 
 CREATE VIEW yquota_internal.spanned_reservation AS
 	SELECT d.*, a.start, a.stop
@@ -42,8 +42,8 @@ CREATE VIEW yquota_internal.spanned_reservation AS
 COMMENT ON VIEW yquota_internal.spanned_reservation IS
 	'Versions of reservations, with the start of the first interval of their allocations and the end of the last';
 
--- Finds the allocation of a reservation that occurs once by its key, however many earlier
--- allocations there are.
+-- Finds the allocation of a reservation that does not repeat by its key, so that many earlier
+-- allocations cost no time.
 CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
 	RETURNS TABLE (reservation_id text, username text, arrival timestamptz, deadline timestamptz, recurrence interval, accepted_at timestamptz,
 				   "from" timestamptz, "to" timestamptz, allocation yquota.resource)
@@ -65,9 +65,9 @@ CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
 	WHERE r.queue = plan AND r.ended_at IS NULL AND r.recurrence IS NOT NULL AND r.arrival <= active_reservations.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.active_reservations(text, timestamptz) IS
-	'Return reservations of a plan in whose time an instant lies, with the interval of the allocation around it, if any.  Repeating reservations are returned once they have begun, with all intervals';
+	'Return the reservations of a plan that are active at an instant, with the interval of the allocation that contains the instant, if any.  Repeating reservations are returned from their first begin, with all their intervals';
 
--- Transactions write this table under the lock of the plan.
+-- A transaction writes this table only after it has locked the plan.
 CREATE TABLE yquota_internal.reservation_refusal (
 	plan text COLLATE "C" NOT NULL,
 	decided_by text COLLATE "C" NOT NULL,
@@ -106,7 +106,7 @@ CREATE FUNCTION yquota.submit_reservation(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_submit_reservation';
 COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) IS
-	'Ask a plan for a reservation.  Returns whether it is accepted, or the rule that refuses it, with its figures (native units).  An accepted reservation is stored with its place in time, and its first start and last end are returned.  Nothing is stored about a refused one.  A repeated submission of the same user returns the first answer.  With dry_run nothing is stored or locked, and acceptable definitions are returned where more time or fewer containers would help.  quoted_cost is its cost for the project at the known prices, in credits, which are held while it is there';
+	'Ask a plan for a reservation.  Returns whether the reservation is accepted, or the rule that refuses it, with figures (native units).  An accepted reservation is stored with its allocation; its first start and last end are returned.  Nothing is stored about a refused reservation.  A repeated submission of the same user returns the first answer.  With dry_run, nothing is stored or locked, and a refusal comes with acceptable definitions if more time or fewer containers would help. quoted_cost is the cost for the project at the known prices, in credits, which are held until the reservation ends';
 
 CREATE FUNCTION yquota_internal.place_reservation(
 	queue text, username text, groups text[], project text, definition yquota.reservation_contract,
@@ -141,7 +141,7 @@ CREATE FUNCTION yquota.delete_reservation(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_delete_reservation';
 COMMENT ON FUNCTION yquota.delete_reservation(text, text, text[]) IS
-	'End a reservation, and return its allocation to the plan; its rows stay.  Deleting it again returns when it ended';
+	'End a reservation, and return its allocation to the plan; its rows stay.  Returns the time of the end, also if the call is repeated';
 
 CREATE FUNCTION yquota_internal.reservation_listing(
 	queue text, username text, groups text[], reservation_id text, "from" timestamptz, "to" timestamptz,
@@ -150,7 +150,7 @@ CREATE FUNCTION yquota_internal.reservation_listing(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_listing';
 COMMENT ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) IS
-	'Check the arguments of list_reservations().  Returns the path of the plan, the stored form of the id, and whether its lists let the user see the reservations of others.  Also returns the deadline up to which reservations are in the plan no more, and whether repeating ones stay in it';
+	'Check the arguments of list_reservations().  Returns the path of the plan, the stored form of the id, and whether the plan''s lists let the user see reservations of other users.  Reservations with a deadline up to the returned one have left the plan.  Also returns whether repeating reservations stay in the plan';
 
 CREATE FUNCTION yquota_internal.reservation_occurs(
 	arrival timestamptz, deadline timestamptz, recurrence interval, "from" timestamptz, "to" timestamptz) RETURNS boolean
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.reservation_occurs(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_occurs';
 COMMENT ON FUNCTION yquota_internal.reservation_occurs(timestamptz, timestamptz, interval, timestamptz, timestamptz) IS
-	'Tell whether an instance of a repeating reservation touches an interval; NULL: from the beginning of the year 1970, and without an end';
+	'Tell whether an instance of a repeating reservation touches an interval.  A NULL start means the beginning of 1970, and a NULL end means no end';
 
 CREATE FUNCTION yquota.list_reservations(
 	queue text, username text, groups text[], reservation_id text DEFAULT NULL,
@@ -182,8 +182,8 @@ CREATE FUNCTION yquota.list_reservations(
 		WHERE d.ended_at IS NULL AND (d.deadline > l.archived_until OR l.repeats AND d.recurrence IS NOT NULL)
 		  AND (l.lists_all OR d.username = list_reservations.username)
 		  AND (d.reservation_id = l.reservation_id
-			   -- The planner computes this range even for times that reservation_listing() refuses or
-			   -- does not read.
+			   -- Never fails, because the planner computes this range even for times that reservation_listing()
+			   -- refuses or does not read.
 			   OR l.reservation_id IS NULL AND (d.recurrence IS NULL
 					  AND tstzrange(d.arrival, d.deadline) && CASE WHEN "from" > "to" THEN 'empty' ELSE tstzrange("from", "to", '[]') END
 				   OR d.recurrence IS NOT NULL
@@ -191,7 +191,7 @@ CREATE FUNCTION yquota.list_reservations(
 		ORDER BY d.arrival, d.reservation_id;
 $$;
 COMMENT ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) IS
-	'Return the reservations of a plan that touch an interval, or the one with an id at any time.  A user to whom the plan''s lists do not show all of them sees only their own.  allocations has the promises when asked for, NULL otherwise';
+	'Return the reservations of a plan that touch an interval, or the reservation with an id at any time.  A user whom the plan''s lists do not let see all reservations sees only their own. allocations has the promises if the caller asks for them, otherwise NULL';
 
 CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (
@@ -201,7 +201,7 @@ CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" time
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_plan_allocation';
 COMMENT ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) IS
-	'Return the promises of a plan over time, as intervals in which nothing changes.  The rows have the plan''s present capacity, the committed amount and the rest (negative where the plan has become smaller), native units.  by_user has an entry for each user, a resource as text';
+	'Return the promises of a plan over time, as intervals in which nothing changes.  The rows have the plan''s present capacity, the committed amount and the rest (negative if the plan has become too small), in native units. by_user has the committed resource of each user as text';
 
 CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -233,14 +233,14 @@ CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, mo
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) IS
-	'Run remove_ended_reservations() for at most so many rows; NULL: all';
+	'Run remove_ended_reservations() for at most a number of rows; NULL: for all rows';
 
 CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	RETURN yquota_internal.forget_ended_reservations(before, NULL);
 COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS
-	'Remove versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it.  Returns how many rows of reservation_definition were removed';
+	'Remove versions of reservations that ended before an instant.  Also remove reservations whose deadline was at least the plan''s reservation_window before the instant.  Returns how many rows of reservation_definition were removed';
 
 -- Members see the reservations of their projects; any role sees its own reservations.
 ALTER TABLE yquota.reservation_definition ENABLE ROW LEVEL SECURITY;

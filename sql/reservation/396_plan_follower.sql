@@ -12,7 +12,7 @@ CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFA
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_follow_plans';
 COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
-	'Run a round of the plan follower at the clock, for one plan or (NULL) for all.  Makes and sizes queues of active reservations, and removes queues of others.  Applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations that were accepted last end; without replan all get less.  Returns the changes, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
+	'Run a round of the plan follower at the clock, for one plan or (NULL) for all.  Makes and sizes queues of active reservations, and removes other queues of reservations.  Applications in a removed queue move to the default queue of the plan, or are killed.  If a plan has become too small, the reservations that were accepted last end; without replan, all reservations get less.  Returns the changes, with shares as fractions of the plan.  A dry run changes nothing, and leaves out applications';
 
 --
 -- Functions and state of the worker
@@ -26,10 +26,10 @@ CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
 		WHERE s.reservation_system_enable;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
-	'Return the milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
+	'Return the milliseconds between two rounds of the worker''s plan follower; NULL: the worker runs no rounds';
 
--- Keeps the worker's last round that changed something, for metrics.  Other rounds do not write
--- here.
+-- Keeps the worker's last round that changed something, for metrics. A round that changes nothing
+-- does not write here.
 CREATE TABLE yquota_internal.plan_follower_round (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	round_at timestamptz NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE yquota_internal.plan_follower_round (
 	changes bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.plan_follower_round IS
-	'Last round of the plan follower of the worker that has changed something, and the number of such rounds';
+	'Last round of the worker''s plan follower that has changed something, and the number of such rounds';
 COMMENT ON COLUMN yquota_internal.plan_follower_round.round_at IS 'by the clock';
 COMMENT ON COLUMN yquota_internal.plan_follower_round.duration IS 'duration of that round';
 COMMENT ON COLUMN yquota_internal.plan_follower_round.rounds IS 'number of rounds that have changed something, since the first one';
@@ -70,4 +70,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS
-	'Run a round of the plan follower for all plans.  Notifies channel yquota of a round that changed something.  Returns how many queues are to be emptied in the next round, which is due at once';
+	'Run a round of the plan follower for all plans.  If the round changed something, notify channel yquota.  Returns how many queues still have to be emptied; if there are any, the next round is due at once';

@@ -14,12 +14,12 @@ CREATE TYPE yquota_internal.plan_place AS (
 	highest bigint[]
 );
 COMMENT ON TYPE yquota_internal.plan_place IS
-	'Resource over time of one reservation, or of all reservations without a place of their own, in columns of equal width.  Place 0 is the whole plan';
-COMMENT ON COLUMN yquota_internal.plan_place.reservation_id IS 'NULL: several';
-COMMENT ON COLUMN yquota_internal.plan_place.share IS 'fraction of the plan over the whole time, by the calculator; NULL when the plan has no capacity';
+	'Resource over time, in columns of equal width, of one reservation, or of the reservations that share the last place.  Place 0 is the whole plan';
+COMMENT ON COLUMN yquota_internal.plan_place.reservation_id IS 'NULL: several reservations';
+COMMENT ON COLUMN yquota_internal.plan_place.share IS 'fraction of the plan over the whole time, by the resource calculator; NULL if the plan has no capacity';
 COMMENT ON COLUMN yquota_internal.plan_place.capacity IS 'capacity of the plan now, native units';
 COMMENT ON COLUMN yquota_internal.plan_place.amounts IS 'averages of the columns, native units';
-COMMENT ON COLUMN yquota_internal.plan_place.highest IS 'largest amount at an instant of each column, native units; only for the whole plan';
+COMMENT ON COLUMN yquota_internal.plan_place.highest IS 'largest amount at any instant of each column, native units; only for the whole plan';
 
 CREATE FUNCTION yquota_internal.plan_columns(queue text, "from" timestamptz, "to" timestamptz, columns integer, places integer)
 	RETURNS SETOF yquota_internal.plan_place
@@ -27,7 +27,7 @@ CREATE FUNCTION yquota_internal.plan_columns(queue text, "from" timestamptz, "to
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_plan_columns';
 COMMENT ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz, integer, integer) IS
-	'Return a plan over time: the reservations with the largest share have a place each, the others share the last place';
+	'Return a plan over time.  Each of the reservations with the largest shares has its own place; all other reservations share the last place';
 
 CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz, OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -37,7 +37,7 @@ CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz
 		FROM (SELECT coalesce(plan_window."from", date_trunc('hour', yquota.statement_clock())) AS at) AS start;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) IS
-	'Return the time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
+	'Return the time that a picture of a plan shows, in whole milliseconds.  NULL arguments mean a day from the present full hour';
 
 CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservations integer) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'Return th
 CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.number_text(round(amount)));
-COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'Format an amount in percent of a plan, or unchanged when the plan has nothing of it';
+COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'Format an amount in percent of the plan''s amount; unchanged if the plan has none of the resource';
 
 CREATE FUNCTION yquota_internal.plan_chart(
 	places yquota_internal.plan_place[], resource_name text, "from" timestamptz, "to" timestamptz, zone text) RETURNS text
@@ -102,7 +102,7 @@ CREATE FUNCTION yquota_internal.plan_chart(
 		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
-	'Draw a resource of a plan, with a sentence that tells the same';
+	'Draw a resource of a plan, with a sentence that says the same in words';
 
 CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -163,7 +163,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) IS
-	'Return a plan over time as one HTML page: the promised amount of each resource, by reservation, with the capacity of the plan.  NULL: from the hour of the clock on, for a day';
+	'Return a plan over time as one HTML page: the promised amount of each resource, by reservation, with the capacity of the plan.  NULL arguments mean a day from the present full hour';
 
 --
 -- Lines of text
@@ -232,4 +232,4 @@ CREATE FUNCTION yquota.reservation_plan_text(
 		SELECT * FROM yquota_internal.plan_lines(queue, reservation_plan_text."from", reservation_plan_text."to", lines, width, resource_name);
 $$;
 COMMENT ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) IS
-	'Return a plan over time in lines for psql.  Each line has the promised percent of the plan''s capacity on average and at most, for the most promised resource or a named one.  Its bar has a letter for each reservation, up to |, which is the capacity';
+	'Return a plan over time in lines for psql.  Each line has the promised part of the plan''s capacity in percent, average and maximum, for the most promised resource or a given one.  The bar of a line shows each reservation by its letter; | marks the capacity';

@@ -1,10 +1,9 @@
 --
 -- Allocation, first part: requests and reservations of applications, and decisions
--- (semantics/allocation).  These tables come before pricing, which may count requests as
--- utilization.
+-- (semantics/allocation).  This file comes before pricing, which may count requests as utilization.
 --
--- The end of an application deletes its rows (scheduler/370_container_requests.sql), except
--- its last container number.
+-- When an application ends, its rows are deleted, except the one with its last container number
+-- (scheduler/370_container_requests.sql).
 --
 
 CREATE TABLE yquota.resource_request (
@@ -22,7 +21,7 @@ CREATE TABLE yquota.resource_request (
 	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.resource_request IS
-	'Open requests of applications, written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler reads only GUARANTEED ones';
+	'Open requests of applications, written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler reads only requests for GUARANTEED containers';
 COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
 COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'distinguishes requests of the same priority; -1: the application master gave none';
 COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for any place: its count is the total number of containers';
@@ -57,7 +56,7 @@ CREATE TABLE yquota.reserved_container (
 );
 CREATE INDEX reserved_container_application_id_idx ON yquota.reserved_container (application_id);
 COMMENT ON TABLE yquota.reserved_container IS
-	'Nodes that are kept for an application until they have room for its container; the container counts as used by its queue';
+	'Nodes that are reserved for a container of an application until they have room for it.  The container counts as used by its queue';
 COMMENT ON COLUMN yquota.reserved_container.priority IS 'priority of its request';
 COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'allocation request id of its request';
 COMMENT ON COLUMN yquota.reserved_container.container_id IS 'id of the container that is to start there';
@@ -101,9 +100,9 @@ CREATE TABLE yquota_internal.container_version (
 ) WITH (fillfactor = 50);
 CREATE INDEX container_version_application_id_idx ON yquota_internal.container_version (application_id);
 COMMENT ON TABLE yquota_internal.container_version IS
-	'Versions of containers: the number of updates by update_container() and the scheduler; a container without a row has version 0';
+	'Versions of containers.  The version is the number of updates by update_container() and the scheduler; a container without a row has version 0';
 COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
-	'allocation to restore when its last increase is not acknowledged, native units; NULL: none';
+	'allocation to restore if the last increase of the container is not acknowledged, native units; NULL: nothing to restore';
 
 CREATE TABLE yquota.decision (
 	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -126,7 +125,7 @@ CREATE TABLE yquota.decision (
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'Decisions of the scheduler that are not acknowledged yet.  Allocated and enlarged containers are released after scheduler_setting.allocation_expiry, and their decisions are removed.  Decisions unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
+	'Decisions of the scheduler that are not acknowledged yet.  If a decision about an allocated or enlarged container is not acknowledged within scheduler_setting.allocation_expiry, the container or the enlargement is released and the decision removed.  Decisions unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
 COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts. swapped: likewise, and the reserved container of another node is given up for it. reserved, unreserved: a node is kept for it, or no longer. increased, promoted: a running container has more now, or is GUARANTEED. marked, killed: a running container is selected for preemption, or ended by it. With the diagnostics Container of a completed application it has ended with its application, or with an attempt of it (exit status -100). killable: it ends when another one needs its room. Decisions of the queue of a node have diagnostics. killed: a container that ran there gives its room to a GUARANTEED one, and runs until its node reports the end. rejected, shed: a container has been dropped there, and has ended. paused, resumed: a container waits for room, or goes on. expired, with diagnostics: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.decision.allocation IS 'size of the container, native units; for a reserved container of a running container the amount to add';
@@ -145,7 +144,7 @@ CREATE TABLE yquota_internal.awaited_container (
 );
 CREATE INDEX awaited_container_allocated_at_idx ON yquota_internal.awaited_container (allocated_at);
 COMMENT ON TABLE yquota_internal.awaited_container IS
-	'OPPORTUNISTIC containers whose allocation has been acknowledged, and that have not come to their nodes.  They end if they do not come before they expire.  The row of a container that runs without a call of enqueue_container() stays until then';
+	'OPPORTUNISTIC containers whose allocation has been acknowledged, and that have not arrived at their nodes.  A container that does not arrive before its row expires is ended.  The row of a container that runs without a call of enqueue_container() also stays until it expires';
 COMMENT ON COLUMN yquota_internal.awaited_container.allocated_at IS 'time of the acknowledged decision';
 
 CREATE TABLE yquota_internal.expected_duration (
@@ -153,7 +152,7 @@ CREATE TABLE yquota_internal.expected_duration (
 	expected_duration interval NOT NULL CHECK (expected_duration > '0' AND expected_duration <= '36500 days')
 );
 COMMENT ON TABLE yquota_internal.expected_duration IS
-	'Expected run time of OPPORTUNISTIC containers that have been allocated and have not come to their nodes; enqueue_container() copies it to node_queue.  The job that cleans node_queue removes rows of containers that end earlier';
+	'Expected run time of OPPORTUNISTIC containers that have been allocated, but have not arrived at their nodes; enqueue_container() copies it to node_queue.  The job that cleans node_queue removes rows of containers that ended before they arrived';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,
@@ -166,10 +165,10 @@ CREATE TABLE yquota_internal.request_counter (
 	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.request_counter IS
-	'Counters of requests with one priority, id and execution type, for delays; they stay when the requests are served';
-COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'nodes offered since the last container that was close enough';
-COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'missed chances since the last container in the default partition';
-COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'number of times that a reserved node still had no room';
+	'Counters of requests with the same priority, id and execution type, by which cycles delay allocations.  Rows stay after the requests are served';
+COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'number of nodes offered since the last container with a good enough locality';
+COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'number of missed chances since the last container in the default partition';
+COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'number of times that the reserved node still had no room';
 
 CREATE TABLE yquota_internal.application_attempt (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -179,16 +178,16 @@ CREATE TABLE yquota_internal.application_attempt (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.application_attempt IS
 	'Attempts and container numbers of applications that the scheduler has served; rows stay when applications end, because ids may be submitted again';
-COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1 on; part of the names of containers';
+COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1; part of the ids of containers';
 COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the next container';
-COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: none';
+COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: there is none';
 
 CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_demand_accum';
 COMMENT ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) IS
-	'demand(): add a vector so many times';
+	'demand(): add a vector times a number';
 
 CREATE FUNCTION yquota_internal.demand_final(internal) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -204,10 +203,11 @@ CREATE AGGREGATE yquota_internal.demand(yquota.resource, bigint) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE yquota_internal.demand(yquota.resource, bigint) IS
-	'Sum of vectors, each so many times; the largest amount where it does not fit, since requests have no bounds';
+	'Sum of vectors, each times a number.  An amount that does not fit becomes the largest possible amount, because requests have no bounds';
 
 --
--- PL/pgSQL binds names late; later files create the tables of applications.
+-- PL/pgSQL resolves names at the first call, so the function may name tables that later files
+-- create.
 --
 CREATE FUNCTION yquota_internal.requested_resources() RETURNS yquota.resource
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -218,14 +218,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS
-	'Return the sum of open requests of applications, including increases of running containers and requests for AM containers; native units';
+	'Return the sum of the open requests of applications, native units.  It includes increases of running containers and requests for AM containers';
 
 CREATE TABLE yquota_internal.ended_application (
 	application_id text COLLATE "C" PRIMARY KEY,
 	ended_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.ended_application IS
-	'Applications that have ended while some containers run on or may still do so; remove_finished_applications() keeps rows of applications whose containers run';
+	'Applications that have ended, whose containers still run or may still run. remove_finished_applications() keeps rows of applications with running containers';
 
 CREATE TABLE yquota.scheduler_refusal (
 	round text NOT NULL CHECK (round IN ('schedule', 'preempt_containers', 'follow_plans', 'allocate_opportunistic', 'node_queue', 'expiry', 'end_expired_applications')),
@@ -241,7 +241,7 @@ CREATE TABLE yquota.scheduler_refusal (
 	PRIMARY KEY (round, subject)
 );
 COMMENT ON TABLE yquota.scheduler_refusal IS
-	'Changes that the scheduler has left out because they could not be written, with the reason; rows are removed a day after the last refusal';
+	'Changes that the scheduler could not write and has left out, with the reason.  A row is removed a day after its last refusal';
 COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'schedule (also for node_heartbeat), preempt_containers, follow_plans, allocate_opportunistic, end_expired_applications, node_queue or expiry. node_queue is a call about the queue of a node, expiry the end of a container that was not acknowledged';
 COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of the container to be updated or ended, or of the application that was to receive one; or path of a plan';
 COMMENT ON COLUMN yquota.scheduler_refusal.sqlstate IS 'SQLSTATE of the error';
@@ -261,8 +261,8 @@ CREATE TABLE yquota_internal.scheduler_count (
 	PRIMARY KEY (name, part)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.scheduler_count IS
-	'Counts of the scheduler for metrics.  The rows are segments to be added up, so that concurrent transactions change different ones';
-COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'middle of the metric''s name; containers_completed: containers that ended because their application, or its attempt, was over; refused: each refusal in scheduler_refusal';
+	'Counts of the scheduler for metrics.  Each count is the sum over all rows of a name, so that concurrent transactions can change different rows';
+COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'middle part of the metric''s name. containers_completed counts containers that ended because their application, or its attempt, had ended. refused counts each refusal in scheduler_refusal';
 
 SELECT pg_extension_config_dump('yquota.resource_request', '');
 SELECT pg_extension_config_dump('yquota.blacklist', '');

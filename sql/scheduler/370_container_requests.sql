@@ -1,9 +1,9 @@
 --
--- Requests of application masters (semantics/allocation 7, 8) for containers, blacklisted
--- nodes, releases and updates of containers.  The C code decides
--- (src/scheduler/request/container_request.h).  These functions run as the owner; a role that
--- may call them speaks for the resource manager.  A bad event makes the call fail and is never
--- set aside, so that books and versions agree.
+-- Requests of application masters (semantics/allocation 7, 8) for containers, blacklisted nodes,
+-- releases and updates of containers.  The C code decides
+-- (src/scheduler/request/container_request.h).  These functions run as the owner; a role that may
+-- call them acts for the resource manager.  A bad event makes the call fail and is never set aside.
+-- Otherwise the versions of containers could differ from the books.
 --
 
 CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.container_request[])
@@ -12,7 +12,7 @@ CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.c
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
-	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * ends all with that priority and id, and allocations are rounded up as YARN does.  OPPORTUNISTIC: the first row for an allocation supplies the count of *.  Count 0 for a node or rack removes it, and one priority and id have one allocation.  Returns the number of outstanding containers.  Raises YQ002 when a request interceptor refuses the requests';
+	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * removes all requests with that priority and id.  Allocations are rounded up as in YARN. OPPORTUNISTIC: the first row for an allocation gives the count of *.  Count 0 for a node or rack removes that request.  All requests of one priority and id have the same allocation.  Returns the number of outstanding containers.  Raises YQ002 when a request interceptor refuses the requests';
 
 CREATE FUNCTION yquota.request_containers(
 	application_id text, allocation yquota.resource, count bigint,
@@ -40,8 +40,8 @@ COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
 	'Exclude nodes and racks from allocations for an application (additions), and include others again (removals)';
 
 --
--- Another session may be ending a container, or changing it, which replaces its row.  The
--- function then gives all locks back and looks again for the containers that run after that.
+-- Another session may be ending or changing a container, and a change replaces its row. The
+-- function then releases all locks, waits, and looks again for the containers that still run.
 --
 CREATE FUNCTION yquota_internal.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -70,13 +70,13 @@ BEGIN
 	SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler'
 	FROM yquota.container AS c
 	WHERE c.container_id = ANY (released);
-	-- acknowledge after locking the containers, as an update of them does
+	-- acknowledge after locking the containers, in the order in which an update takes these locks
 	PERFORM yquota_internal.acknowledge_containers(container_ids);
 	RETURN QUERY SELECT unnest(released);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_containers(text[]) IS
-	'End running containers (exit status -100), whether acknowledged or not.  Returns those that ran';
+	'End running containers (exit status -100), acknowledged or not.  Returns the containers that were running';
 
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -84,7 +84,7 @@ CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF te
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_release_containers';
 COMMENT ON FUNCTION yquota.release_containers(text[]) IS
-	'End running containers that are not wanted (exit status -100), whether acknowledged or not.  Returns those that ran, so that it may be repeated';
+	'End running containers that the application does not want (exit status -100), acknowledged or not.  Returns the containers that were running.  The call may be repeated';
 
 CREATE TYPE yquota.container_update_request AS (
 	container_id text,
@@ -96,8 +96,8 @@ CREATE TYPE yquota.container_update_request AS (
 );
 COMMENT ON TYPE yquota.container_update_request IS
 	'Request of update_containers(): a container and its new allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those of the container''s request';
-COMMENT ON COLUMN yquota.container_update_request.version IS 'version of the container: 0 at first, one more after each update';
-COMMENT ON COLUMN yquota.container_update_request.allocation IS 'new allocation in total, native units';
+COMMENT ON COLUMN yquota.container_update_request.version IS 'version of the container: 0 at first, increased by 1 by each update';
+COMMENT ON COLUMN yquota.container_update_request.allocation IS 'complete new allocation, native units';
 
 CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.container_update_request[])
 	RETURNS TABLE (container_id text, outcome text, reason text, version integer, allocation yquota.resource)
@@ -106,7 +106,7 @@ CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.con
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
 COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
-	'Give running containers of an application more or less, or another execution type, as YARN does.  A decrease or demotion happens at once.  An increase or promotion is pending until the scheduler finds room on the node.  Returns one row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; a refusal does not stop the others.  version is the current one, allocation the present one (native units)';
+	'Change the allocation or the execution type of running containers of an application, as YARN does.  A decrease or demotion happens at once.  An increase or promotion is pending until the scheduler finds room on the node.  Returns one row for each container: decreased, demoted, pending, unchanged, or refused with YARN''s reason.  A refusal does not stop the other updates. version and allocation are the present ones (native units)';
 
 CREATE FUNCTION yquota.update_container(
 	container_id text, version integer, allocation yquota.resource DEFAULT NULL,
@@ -139,7 +139,7 @@ CREATE FUNCTION yquota_internal.end_containers_of(application_id text) RETURNS b
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_end_containers_of';
 COMMENT ON FUNCTION yquota_internal.end_containers_of(text) IS
-	'End the containers that the scheduler allocated to an application (exit status -100), and report it in decision.  Returns how many';
+	'End the containers that the scheduler allocated to an application (exit status -100), and report the ends in decision.  Returns how many containers ended';
 
 CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -5,8 +5,7 @@
 -- (src/scheduler/request/request_interceptor.h).  The owner of a function must therefore be
 -- trusted at registration and at each call.
 --
--- The table keeps names of functions, because neither pg_upgrade nor a dump would carry over
--- OIDs.
+-- The table keeps names of functions, because neither pg_upgrade nor a dump preserves OIDs.
 --
 
 CREATE TYPE yquota.allocate_request AS (
@@ -20,7 +19,7 @@ CREATE TYPE yquota.allocate_request AS (
 	refused_because text
 );
 COMMENT ON TYPE yquota.allocate_request IS
-	'Call for an application master, as a request interceptor receives and returns it; NULL: the function has no such argument';
+	'Call for an application master, as a request interceptor receives and returns it.  A column is NULL if the called function has no such argument';
 COMMENT ON COLUMN yquota.allocate_request.function IS 'name of the called function';
 COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call names none, or concerns several';
 COMMENT ON COLUMN yquota.allocate_request.requests IS 'requests of request_containers(), allocate_opportunistic() and allocate_distributed()';
@@ -40,7 +39,7 @@ CREATE TYPE yquota.allocate_response AS (
 	execution_type yquota.execution_type
 );
 COMMENT ON TYPE yquota.allocate_response IS
-	'Row that a call for an application master is about to return, as a response interceptor receives it; NULL: the result has no such column';
+	'Row that a call for an application master is about to return, as a response interceptor receives it.  A column is NULL if the result has no such column';
 COMMENT ON COLUMN yquota.allocate_response.outcome IS 'column outcome or decision of the result; released for release_containers()';
 COMMENT ON COLUMN yquota.allocate_response.allocation IS 'size of one container, native units';
 
@@ -50,7 +49,7 @@ CREATE TABLE yquota.request_interceptor (
 	intercepts text NOT NULL DEFAULT 'request' CHECK (intercepts IN ('request', 'response'))
 );
 COMMENT ON TABLE yquota.request_interceptor IS
-	'Interceptors of calls for application masters.  Functions for requests see each request before it is decided, in order, each with the result of the one before.  Functions for responses see the answer before it is returned, in the opposite order.  They run with the rights of the calling role';
+	'Interceptors of calls for application masters.  Functions for requests run one after the other before a request is decided; each receives the result of the function before.  Functions for responses run before the answer is returned, in the opposite order.  All run with the rights of the calling role';
 COMMENT ON COLUMN yquota.request_interceptor.position IS 'primary key; the smaller number comes first for requests, last for responses';
 COMMENT ON COLUMN yquota.request_interceptor.function IS 'unique name, with its schema, of a function that belongs to the owner of yquota or to a superuser. 42883 when there is no such function, 42501 when its owner is another role. The name is stored as the server writes it';
 COMMENT ON COLUMN yquota.request_interceptor.intercepts IS 'request, the default: a function (yquota.allocate_request) that returns yquota.allocate_request. response: a function (yquota.allocate_request, yquota.allocate_response[]) that returns integer[]';
@@ -87,7 +86,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.request_interceptor_problem(text, text) IS
-	'Return the reason why a function of that name cannot be called as an interceptor of requests or responses, and the name of the error; NULL when it can';
+	'Return the reason why the named function cannot be called as an interceptor of requests or responses, and the name of the error; NULL if it can be called';
 
 CREATE FUNCTION yquota_internal.check_request_interceptor() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -109,7 +108,7 @@ BEGIN
 					THEN 'A response interceptor is a function (yquota.allocate_request, yquota.allocate_response[]) RETURNS integer[].'
 					ELSE 'A request interceptor is a function (yquota.allocate_request) RETURNS yquota.allocate_request.' END;
 	ELSIF problem IS NULL THEN
-		-- spell the name of a function in one way
+		-- store the name of a function in one spelling
 		SELECT string_agg(quote_ident(part), '.' ORDER BY place) INTO NEW.function
 		FROM unnest(parse_ident(NEW.function)) WITH ORDINALITY AS p (part, place);
 	END IF;
@@ -117,7 +116,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_request_interceptor() IS
-	'Check that an interceptor exists, and has the right arguments and result and a trusted owner, when it is registered.  A dump may bring the function later; then its owner is checked when it is called';
+	'Check a function that is registered as an interceptor: it must exist, have the right arguments and result, and have a trusted owner.  A dump may restore the function after its row; the owner is then checked at the first call';
 
 CREATE TRIGGER check_function BEFORE INSERT OR UPDATE OF function, intercepts ON yquota.request_interceptor
 	FOR EACH ROW WHEN (NEW.function IS NOT NULL) EXECUTE FUNCTION yquota_internal.check_request_interceptor();

@@ -1,11 +1,11 @@
 --
 -- Allocation: assigning containers to applications (semantics/allocation).  The C code decides
--- (src/scheduler/allocation_cycle.h).  These functions run as the owner; a role that may call
--- them speaks for the resource manager.  Their events are decisions: all of them are charged or
--- none, even for feeds that set bad events aside.
+-- (src/scheduler/allocation_cycle.h).  These functions run as the owner; a role that may call them
+-- acts for the resource manager.  Their events are decisions: all of them are charged or none, even
+-- for feeds that set bad events aside.
 --
 
--- Finds the few applications that an allocation cycle has to read.
+-- Finds the few applications that have outstanding requests, for the allocation cycle.
 CREATE INDEX application_demanding_idx ON yquota.application (queue)
 	WHERE state = 'ACTIVE' AND has_outstanding_requests;
 
@@ -22,7 +22,7 @@ CREATE FUNCTION yquota.schedule(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_schedule';
 COMMENT ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) IS
-	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return the decisions.  With explain, also returns the skipped applications, with the limit and its figures.  A dry run changes nothing';
+	'Assign containers to nodes, as if each node had sent one heartbeat in this order (NULL: all RUNNING nodes by name), and return the decisions.  With explain, also returns the skipped applications, with the limit and its figures.  A dry run changes nothing';
 
 CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT false)
 	RETURNS TABLE (
@@ -71,7 +71,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
-	'Remove decisions that the resource manager has received.  The scheduler no longer releases their containers, except OPPORTUNISTIC ones that do not come to their nodes in time.  Returns the number of decisions removed';
+	'Remove decisions that the resource manager has received.  The scheduler no longer releases their containers, except OPPORTUNISTIC containers that do not arrive at their nodes in time.  Returns the number of decisions removed';
 
 -- PL/pgSQL keeps the plan; a function in SQL would plan the query at each call.
 CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
-	'Acknowledge all decisions that give something to these containers';
+	'Acknowledge all decisions that allocated or enlarged these containers';
 
 CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -111,10 +111,10 @@ CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_refusals(timestamptz) IS
-	'Raise an alert while rounds of the scheduler have left out something in the last ten minutes, and remove refusals older than a day';
+	'Raise an alert while rounds of the scheduler have left out changes within the last ten minutes.  Remove refusals older than a day';
 
--- Looks at most ended applications only once, by the index of containers, after
--- allocation_expiry has passed since their end.
+-- Waits until allocation_expiry has passed since the end of an application. Usually its containers
+-- have ended by then, and one look at the index of containers is enough.
 CREATE FUNCTION yquota_internal.watch_ended_applications(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -157,7 +157,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) IS
-	'Raise an alert while containers run of applications that ended longer ago than allocation_expiry.  Remove ended applications without running containers';
+	'Raise an alert while containers still run although their applications ended longer than allocation_expiry ago.  Remove rows of ended applications without running containers';
 
 -- Keeps decisions for an hour.  A resource manager that restarts or takes over reads them
 -- within minutes, and allocations expire within allocation_expiry.
@@ -197,17 +197,17 @@ CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
 COMMENT ON FUNCTION yquota_internal.lock_passes() IS
-	'Wait for the running allocation cycle and for a change of the configuration, and let none begin until the transaction ends';
+	'Wait for the running allocation cycle and for a change of the configuration.  No other can begin until the transaction ends';
 
 CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_leaves';
 COMMENT ON FUNCTION yquota_internal.lock_leaves() IS
-	'Wait for transactions that change applications, and let none begin until the transaction ends; called after lock_passes()';
+	'Wait for transactions that change applications.  No other can begin until this transaction ends.  Called after lock_passes()';
 
--- Takes its lock before any node is locked, because a transaction that holds this lock may
--- change nodes, too.
+-- Takes its lock before any node is locked. Another transaction may take this lock first and then
+-- change nodes.
 CREATE FUNCTION yquota_internal.lock_nodes() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -226,10 +226,10 @@ CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state 
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
 
 --
--- A replaced node loses its reservation (semantics/allocation 5.2).  An application with its
--- master on the node belongs to the node's partition.  An allocation cycle decides by the
--- present nodes.  A cycle that ran during the change could start a container on a node that is
--- gone, has no room, or is in another partition.
+-- A node that is replaced loses its reservation (semantics/allocation 5.2). An application belongs
+-- to the partition of the node of its application master. No allocation cycle runs during the
+-- change. Such a cycle could start a container on a node that has left, has no room, or is in
+-- another partition.
 --
 CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -275,8 +275,8 @@ CREATE VIEW yquota_internal.waiting_request AS
 COMMENT ON VIEW yquota_internal.waiting_request IS
 	'Demand of applications: new GUARANTEED containers, increases of running ones, and AM containers';
 COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'number of new containers';
-COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'number of times that allocation is wanted';
-COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'size of each, native units';
+COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'number by which allocation is multiplied';
+COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'size of each container or increase, native units';
 
 CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -297,10 +297,10 @@ CREATE VIEW yquota_internal.reserved_container_in_force AS
 	WHERE r.container_to_update IS NULL
 	   OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update);
 COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
-	'Reserved containers that count as used.  The node runs and still has the label of the reservation.  A container that is to grow still runs';
+	'Reserved containers that count as used: their nodes run and still have the label of the reservation.  If a running container is to grow, it must still run';
 
--- Each statement reads the columns that it needs, and the planner leaves out the tables of the
--- other columns.  The payer is the project that charging finds for an event without a project.
+-- Each statement reads only the columns that it needs; the planner leaves out tables that no read
+-- column needs. The payer is the project that charging finds for an event without a project.
 CREATE VIEW yquota_internal.application_attempt_state AS
 	SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged,
 		   a.submitted_at, a.has_outstanding_requests, a.state, a.finished_at, t.attempt, t.next_container, t.am_container_id,
@@ -312,7 +312,7 @@ CREATE VIEW yquota_internal.application_attempt_state AS
 		AND c.priority = 0 AND c.allocation_request_id = -1 AND c.execution_type = 'GUARANTEED'
 	CROSS JOIN LATERAL (SELECT coalesce(a.project, split_part(a.username, '__', 1)) AS name) AS p;
 COMMENT ON VIEW yquota_internal.application_attempt_state IS
-	'Applications with their present attempts, the projects that pay, and the counters of the request for the AM container';
+	'Applications with their present attempts, the projects that pay for them, and the counters of the request for the AM container';
 COMMENT ON COLUMN yquota_internal.application_attempt_state.has_project IS 'true if there is a project of that name';
 
 CREATE VIEW yquota_internal.counted_request AS
@@ -331,7 +331,7 @@ CREATE VIEW yquota_internal.counted_reservation AS
 	LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = r.application_id AND c.priority = r.priority
 		AND c.allocation_request_id = r.allocation_request_id AND c.execution_type = 'GUARANTEED';
 COMMENT ON VIEW yquota_internal.counted_reservation IS
-	'Reservations in force, with the counters of the requests that they are for';
+	'Reservations in force, with the counters of the requests for which the nodes are reserved';
 
 CREATE VIEW yquota_internal.waiting_update AS
 	SELECT u.application_id, u.priority, u.allocation_request_id, u.container_id,
@@ -343,7 +343,7 @@ CREATE VIEW yquota_internal.waiting_update AS
 COMMENT ON VIEW yquota_internal.waiting_update IS
 	'Increases and promotions that running containers wait for';
 COMMENT ON COLUMN yquota_internal.waiting_update.missing IS 'amount to be added, native units';
-COMMENT ON COLUMN yquota_internal.waiting_update.present IS 'amount that it has, native units';
+COMMENT ON COLUMN yquota_internal.waiting_update.present IS 'present allocation, native units';
 
 CREATE VIEW yquota_internal.versioned_container AS
 	SELECT c.container_id, c.application_id, c.node, coalesce(c.label, '') AS label, c.allocation,
@@ -373,4 +373,4 @@ CREATE VIEW yquota_internal.outstanding_request AS
 	SELECT u.application_id
 	FROM yquota.container_update AS u;
 COMMENT ON VIEW yquota_internal.outstanding_request IS
-	'Applications that wait for GUARANTEED containers, or for increases of running ones: application.has_outstanding_requests, a row for each request';
+	'Requests of applications for GUARANTEED containers, and increases of running containers.  An application in this view has has_outstanding_requests set';

@@ -1,7 +1,7 @@
 --
--- Changes that sessions with a cached cluster must read again
--- (src/scheduler/cache/cluster_cache.h).  A dump leaves them out: a restored database has no
--- session with a cached cluster.
+-- Changes of the cluster, which sessions with a cached cluster read to update their cache
+-- (src/scheduler/cache/cluster_cache.h). A dump leaves these rows out, because a restored database
+-- has no session with a cached cluster.
 --
 
 CREATE TABLE yquota_internal.scheduler_change (
@@ -25,22 +25,22 @@ CREATE TABLE yquota_internal.scheduler_change (
 );
 CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
 COMMENT ON TABLE yquota_internal.scheduler_change IS
-	'Changes of rows that the scheduler reads, except usage and configuration; old rows are deleted';
+	'Changes of rows that the scheduler reads, except changes of usage and of the configuration.  Old rows are deleted';
 COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS
 	'a: an application or its requests. c: the state of a request, or of the reservation of a node, after a cycle. u: counters of a user alone. k: killable containers. e: perhaps everything';
-COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
+COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'leaf queue in which the applications of username are counted again';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 COMMENT ON COLUMN yquota_internal.scheduler_change.log_position IS
-	'place in the write-ahead log, which tells the order of cycles; for kind c, as all following columns';
+	'position in the write-ahead log, which gives the order of cycles.  This and the following columns are for kind c';
 COMMENT ON COLUMN yquota_internal.scheduler_change.next_container IS 'number of the next container of the application';
-COMMENT ON COLUMN yquota_internal.scheduler_change.priority IS 'priority of the request''s key, with allocation_request_id';
+COMMENT ON COLUMN yquota_internal.scheduler_change.priority IS 'priority in the key of the request; the key also has allocation_request_id';
 COMMENT ON COLUMN yquota_internal.scheduler_change.resource_name IS
-	'name of the request; NULL without a node: no request of the key has changed, only its counters';
-COMMENT ON COLUMN yquota_internal.scheduler_change.count IS 'outstanding containers of the request; 0: the request is served, and its row deleted';
+	'name of the request.  If this and node are NULL, only the counters of the key have changed';
+COMMENT ON COLUMN yquota_internal.scheduler_change.count IS 'outstanding containers of the request; 0: the request is served and its row has been deleted';
 COMMENT ON COLUMN yquota_internal.scheduler_change.opportunities IS 'counters of the key, as in request_counter';
 COMMENT ON COLUMN yquota_internal.scheduler_change.node IS
-	'node whose reservation has changed: it is by the application for the key, or (NULL) by none any more';
-COMMENT ON COLUMN yquota_internal.scheduler_change.container IS 'number of the container that the node is reserved for, as the end of its id';
+	'node whose reservation has changed.  It is now reserved for the application''s key; if that is NULL, the reservation is gone';
+COMMENT ON COLUMN yquota_internal.scheduler_change.container IS 'number of the container for which the node is reserved, the last part of its id';
 COMMENT ON COLUMN yquota_internal.scheduler_change.allocation IS 'allocation of that container';
 
 CREATE TABLE yquota_internal.scheduler_change_horizon (
@@ -52,9 +52,9 @@ CREATE TABLE yquota_internal.scheduler_change_horizon (
 COMMENT ON TABLE yquota_internal.scheduler_change_horizon IS
 	'Progress of trimming scheduler_change: one row';
 COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.trimmed_before IS
-	'transaction before which all changes are deleted; sessions that have not seen them read everything';
-COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.next_before IS 'transaction up to which it will be trimmed next time';
-COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.noted_at IS 'time at which next_before was recorded: all earlier transactions had ended';
+	'transaction before which all changes are deleted.  A session that has not read these changes reads the whole state';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.next_before IS 'transaction before which the next call will delete changes';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.noted_at IS 'time at which next_before was recorded; by then, all transactions before next_before had ended';
 INSERT INTO yquota_internal.scheduler_change_horizon DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.trim_scheduler_changes() RETURNS bigint
@@ -78,7 +78,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.trim_scheduler_changes() IS
-	'Remove rows of scheduler_change that are older than some minutes, every few minutes.  Returns how many.  The worker calls it';
+	'Remove rows of scheduler_change that are older than a few minutes.  Returns how many rows were removed.  The worker calls it every few minutes';
 
 CREATE FUNCTION yquota_internal.note_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -105,7 +105,7 @@ CREATE FUNCTION yquota_internal.note_scheduler_change() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_note_scheduler_change';
 COMMENT ON FUNCTION yquota_internal.note_scheduler_change() IS
-	'Record in scheduler_change that a table of the scheduler was changed by hand';
+	'Record in scheduler_change that a statement of a user changed a table of the scheduler';
 
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.resource_request
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
@@ -122,7 +122,7 @@ CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquot
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OF is_killable OR DELETE OR TRUNCATE ON yquota_internal.preemption_mark
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change('k');
 
--- Signals changes of racks, because the rack of a node decides about localities.
+-- Signals changes of a node's rack, because localities depend on the rack.
 CREATE TRIGGER signal_rack AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.rack <> NEW.rack)
 	EXECUTE FUNCTION yquota_internal.signal_change();

@@ -1,11 +1,11 @@
 --
 -- Queues, nodes and applications for people: their resources, usage and waiting requests.  The
--- columns running_containers_o, mem_used_o, vcores_used_o and queued_containers are those of
--- YARN's web pages for opportunistic containers.
+-- columns running_containers_o, mem_used_o, vcores_used_o and queued_containers have the names that
+-- YARN's web pages use for opportunistic containers.
 --
 
--- Takes waiting containers from the books and GUARANTEED containers in node queues from
--- node_queue.
+-- Counts waiting containers. The books have the OPPORTUNISTIC ones, and node_queue has the
+-- GUARANTEED ones in node queues.
 CREATE VIEW yquota_internal.queued_container AS
 	SELECT c.application_id, c.project, c.queue, c.label, c.node, c.execution_type
 	FROM yquota.container AS c
@@ -16,13 +16,14 @@ CREATE VIEW yquota_internal.queued_container AS
 	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
 	WHERE q.left_at IS NULL AND q.state = 'QUEUED' AND c.waiting_factor IS NULL AND q.execution_type = 'GUARANTEED';
 COMMENT ON VIEW yquota_internal.queued_container IS
-	'Allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes';
+	'Allocated containers that do not run: OPPORTUNISTIC containers on their way, queued or paused, and GUARANTEED containers that wait for room at their nodes';
 
 CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 	WITH effective AS MATERIALIZED (
 		SELECT * FROM yquota_internal.effective_queues()
 	), named AS (
-		-- events name a queue by its path, or by a last part that no other queue has
+		-- find the queue of an event, which names its path, or only its last part if no other queue has
+		-- that
 		SELECT e.queue AS name, e.queue AS path FROM effective AS e
 		UNION
 		SELECT split_part(e.queue, '.', -1), min(e.queue) FROM effective AS e
@@ -77,7 +78,7 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 		GROUP BY path.queue, u.label) AS w ON w.queue = q.queue AND w.label = q.label
 	ORDER BY q.ordinal, q.label;
 COMMENT ON VIEW yquota.scheduler_queue IS
-	'Guarantee, usage and demand of queues, with the queues below them, per label; in the order of the tree';
+	'Guarantee, usage and demand of each queue, including the queues below it, per label; in the order of the tree';
 COMMENT ON COLUMN yquota.scheduler_queue.queue IS 'path';
 COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'usage of containers and reserved containers, percent of the guarantee; may exceed 100';
@@ -110,7 +111,7 @@ CREATE VIEW yquota.scheduler_node AS
 		FROM yquota_internal.queued_container AS v
 		GROUP BY v.node) AS w ON w.node = u.node;
 COMMENT ON VIEW yquota.scheduler_node IS
-	'Resources of nodes, the part that containers use, and reserved containers';
+	'Resources of nodes, the part of them that containers use, and reserved containers';
 COMMENT ON COLUMN yquota.scheduler_node.label IS 'partition of the node';
 COMMENT ON COLUMN yquota.scheduler_node.state IS 'containers are assigned to RUNNING ones';
 COMMENT ON COLUMN yquota.scheduler_node.total IS 'native units';
@@ -128,7 +129,7 @@ COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
 
 CREATE FUNCTION yquota_internal.full_queues()
 	RETURNS TABLE (queue text, label text)
-	-- reads tables behind a view that the view's readers may not read
+	-- SECURITY DEFINER reads tables that readers of the view may not read
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -137,7 +138,7 @@ CREATE FUNCTION yquota_internal.full_queues()
 	WHERE yquota.amount(q.used, 'memory-mb') >= yquota.amount(q.maximum, 'memory-mb')
 $$;
 COMMENT ON FUNCTION yquota_internal.full_queues() IS
-	'Return the queues that have all the memory of a label that they may use';
+	'Return the queues that already use all the memory of a label that they may use';
 
 -- Shows the applications that a role sees in yquota.application (360_application_readers.sql).
 CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS

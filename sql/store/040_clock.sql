@@ -14,8 +14,8 @@ AS 'MODULE_PATHNAME', 'yq_sql_statement_clock';
 COMMENT ON FUNCTION yquota.statement_clock() IS
 	'Return the clock of yquota at the start of the statement';
 
--- Signals every backend and wakes the worker when a transaction commits a change of the
--- setting, even one made by hand.
+-- Signals every backend and wakes the worker when a transaction commits a change of the setting,
+-- even if somebody changes the row by hand.
 CREATE FUNCTION yquota_internal.note_clock_setting() RETURNS trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_note_clock_setting';
@@ -36,7 +36,8 @@ BEGIN
 			USING MESSAGE = 'the clock cannot be set to null',
 				  HINT = 'Call yquota.reset_clock() to go back to the system''s clock.';
 	ELSIF NOT isfinite(at) OR at >= '2100-01-01 00:00+00' THEN
-		-- reject 2100 and later, because roll-ups keep the quarter-hours of a charge in memory
+		-- reject 2100 and later: roll-ups keep all quarter-hours of a charge in memory, and a charge could
+		-- become too long
 		RAISE datetime_field_overflow
 			USING MESSAGE = format('the clock cannot be set to %s', at),
 				  DETAIL = 'The clock must be before 2100-01-01, so that no container lives longer than roll-ups can add up.';
@@ -73,7 +74,7 @@ COMMENT ON FUNCTION yquota_internal.instant_text(timestamptz) IS
 	'Format an instant to the second, in UTC, whatever DateStyle and TimeZone are';
 
 --
--- Quarter-hours in UTC: midnight of every time zone is the start of one.
+-- Quarter-hours in UTC: midnight in every time zone is the start of a quarter-hour.
 --
 
 -- Not STRICT, because the planner would not inline STRICT functions here.
@@ -88,4 +89,4 @@ CREATE FUNCTION yquota_internal.next_quarter_hour(at timestamptz) RETURNS timest
 	RETURN CASE WHEN yquota_internal.quarter_hour(at) = at THEN at
 				ELSE yquota_internal.quarter_hour(at) + interval '15 minutes' END;
 COMMENT ON FUNCTION yquota_internal.next_quarter_hour(timestamptz) IS
-	'Return the first quarter-hour (UTC) that does not begin before an instant';
+	'Return the start of the first quarter-hour (UTC) at or after an instant';

@@ -6,11 +6,11 @@
 --     (SELECT yquota_internal.reads_all())
 --     OR project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 --
--- Members of a project see all projects below it, but none above it.
+-- Members of a project also see all projects below that project, but none above.
 --
--- The subqueries are evaluated once per query instead of once per row.  Only the leader of a
--- parallel query knows the calling role.  From PostgreSQL 17 on, workers would evaluate
--- subqueries of functions that are PARALLEL SAFE.
+-- The subqueries are evaluated once per query instead of once per row. The functions are not
+-- PARALLEL SAFE: since PostgreSQL 17, parallel workers could otherwise evaluate these subqueries.
+-- Only the leader of a parallel query knows the calling role.
 --
 
 CREATE TABLE yquota.role_grant (
@@ -74,12 +74,12 @@ CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
 		  AND pg_has_role(yquota_internal.acting_role(), r.oid, 'USAGE');
 	END;
 COMMENT ON FUNCTION yquota_internal.acting_groups() IS
-	'Return the roles of which the calling role is a member, with their privileges: its groups where lists of Hadoop name users and groups';
+	'Return the roles of which the calling role is a member with inheritance.  Access lists of Hadoop treat these roles as the groups of the user';
 
 SELECT pg_extension_config_dump('yquota.role_grant', '');
 
 --
--- Tables that are empty in most databases
+-- Leaving out tables that are empty in most databases
 --
 
 CREATE FUNCTION yquota_internal.may_have_rows(of_table regclass) RETURNS boolean
@@ -87,17 +87,17 @@ CREATE FUNCTION yquota_internal.may_have_rows(of_table regclass) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_may_have_rows';
 COMMENT ON FUNCTION yquota_internal.may_have_rows(regclass) IS
-	'Return true, except while credit_of() plans its query.  Then return false for a table without pages; the plan is used as long as the table has none';
+	'Return true, except while credit_of() plans its query.  Then return false for a table without pages; the plan is used only while the table has no pages';
 
 --
--- Transactions that see the commits of other transactions while they run
+-- Refusing transactions that do not see later commits of other transactions
 --
 
 CREATE FUNCTION yquota_internal.sees_commits() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted');
 COMMENT ON FUNCTION yquota_internal.sees_commits() IS
-	'Tell whether each statement of the transaction sees earlier commits of other transactions.  It does so at READ COMMITTED, and at READ UNCOMMITTED, which the server treats alike';
+	'Tell whether each statement of the transaction sees all commits before it.  This is true at READ COMMITTED, and at READ UNCOMMITTED, which the server treats as READ COMMITTED';
 
 CREATE FUNCTION yquota_internal.require_read_committed(action text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE

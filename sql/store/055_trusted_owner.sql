@@ -1,15 +1,15 @@
 --
--- Owners of objects that one role names to yquota and that run or are read with the rights of
--- another role.  docs/privileges.md lists these objects.  An owner can change such an object
--- later.  The owner must therefore be the owner of yquota or a superuser, at registration and
--- at each use.
+-- Trusted owners. A role may name an object to yquota that later runs, or is read, with the rights
+-- of another role. docs/privileges.md lists these objects. The owner of such an object can change
+-- it at any time. This owner must therefore be the owner of yquota or a superuser, at registration
+-- and at each use.
 --
 
 CREATE FUNCTION yquota_internal.is_trusted(role oid) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_is_trusted';
 COMMENT ON FUNCTION yquota_internal.is_trusted(oid) IS
-	'Tell whether objects of a role may run with the rights of other roles: it is the owner of yquota, or a superuser';
+	'Tell whether objects of a role may run with the rights of other roles: the role is the owner of yquota, or a superuser';
 
 CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -19,13 +19,12 @@ CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
 				   ELSE n.nspowner END
 			FROM pg_namespace AS n WHERE n.oid = schema);
 COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
-	'Return the owner of a schema; if it belongs to pg_database_owner, that of the database';
+	'Return the owner of a schema; if the schema belongs to pg_database_owner, the owner of the database';
 
--- Finds a part of a table whose owner is not trusted, because other roles can act through
--- these parts.  The planner may call functions in constraints and indexes of tables that
--- inherit from it.  The server of a foreign table decides where to log in, and as which role.
--- A function may cast a type, or a type within it.  The owner of the schema can replace the
--- table.
+-- Finds a table, or an object on which it depends, whose owner is not trusted. The planner may call
+-- functions in constraints and indexes of child tables. The server of a foreign table decides where
+-- to log in, and as which role. The owner of a column's type can add a cast function. The owner of
+-- the schema can replace the table.
 CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEFAULT NULL) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -42,7 +41,8 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 			FROM column_type AS outside
 			JOIN pg_type AS t ON t.oid = outside.oid
 			CROSS JOIN LATERAL (
-				-- types within an array, a domain, a range or multirange, and a row
+				-- include the element types of arrays and ranges, the base types of domains, and the column types
+				-- of rows
 				VALUES (t.typelem), (t.typbasetype)
 				UNION ALL
 				SELECT r.rngsubtype FROM pg_range AS r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
@@ -68,4 +68,4 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 		ORDER BY object.rank, object.description LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.untrusted_part(regclass, oid) IS
-	'Return a part of a table, or a relation read by it, owned by none of a given reader, the owner of yquota and superusers';
+	'Return a table, or an object on which it depends, that does not belong to a given reader, the owner of yquota or a superuser';

@@ -8,7 +8,8 @@ CREATE FUNCTION yquota.help(about text DEFAULT NULL)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	-- Patterns match object names that have blanks around them and in place of underscores.
+	-- Patterns match an object's name after underscores are replaced by blanks and a blank is added at
+	-- both ends.
 	WITH topics (topic, description, pattern) AS (VALUES
 		('alert', 'Alerts, spending thresholds, notifications and metrics', ' (alert|threshold|notifications|metrics|worker status) '),
 		('application', 'Submit, move and end applications; why an application waits', ' (applications?|application access|outstanding|lifetime|priority) '),
@@ -66,4 +67,4 @@ BEGIN ATOMIC
 	ORDER BY 1, 2, 3;
 END;
 COMMENT ON FUNCTION yquota.help(text) IS
-	'List the topics, or the tables, views and functions of a topic that the calling role may use, with their calls and descriptions.  A word that is no topic is searched in names and descriptions';
+	'List the topics, or the tables, views and functions of a topic that the calling role may use, with their calls and descriptions.  A word that is no topic is searched for in names and descriptions';

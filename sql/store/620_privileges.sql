@@ -1,14 +1,14 @@
 --
--- Privileges of roles: row-level security, append-only tables, and the functions
--- that make a role an operator, a viewer, a member or an administrator.  The
--- list of privileges follows (store/625_privilege_list.sql).
+-- Privileges of roles: row-level security, append-only tables, and the functions that make a role
+-- an operator, a viewer, a member or an administrator. store/625_privilege_list.sql has the list of
+-- privileges.
 --
 
 --
--- Row-level security limits readers to the rows of their own projects.  Members read views.
--- Policies of the tables show the same rows to roles with SELECT on them. container_event has
--- no policy, because COPY into it would fail.  Writes of the library and functions that run as
--- the owner bypass policies.
+-- Row-level security limits readers to the rows of their own projects. Members read views. A role
+-- that was granted SELECT on a table sees the same rows by the table's policy. container_event has
+-- no policy, because COPY into a table with a policy fails. The C library's writes, and functions
+-- that run as the owner, bypass policies.
 --
 ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.role_grant FOR SELECT
@@ -30,7 +30,7 @@ BEGIN
 	FOR of_table IN
 		SELECT class.oid::regclass AS name, attribute.attname AS project,
 			   class.relname IN ('charging_rule', 'outage', 'spending_threshold') AS has_rows_of_all,
-			   -- a role that may write a table by hand must see the rows that it writes
+			   -- let roles that may write a table see the rows that they write
 			   class.relname IN ('budget', 'charging_rule', 'event_reject', 'federated_budget', 'hold', 'outage', 'project',
 								 'quota_grant', 'spending_threshold') AS is_written
 		FROM pg_class AS class
@@ -43,7 +43,7 @@ BEGIN
 		EXECUTE format('CREATE POLICY reader ON %s FOR %s USING (%s) %s', of_table.name,
 					   CASE WHEN of_table.is_written THEN 'ALL' ELSE 'SELECT' END,
 					   format(readable || CASE WHEN of_table.has_rows_of_all THEN of_all ELSE '' END, of_table.project),
-					   -- a rejected event stays in the reader's projects
+					   -- keep readers from moving a rejected event to a project that they do not read
 					   CASE WHEN of_table.is_written AND of_table.name <> 'yquota.event_reject'::regclass
 							THEN 'WITH CHECK (true)' END);
 	END LOOP;
@@ -88,8 +88,9 @@ COMMENT ON VIEW yquota.readable_alert IS
 COMMENT ON COLUMN yquota.readable_alert.figures IS 'as in alert: amounts are credits';
 
 --
--- Tables that only the owner may rewrite.  Missing privileges refuse most roles.  The trigger
--- refuses roles that have more privileges than the functions below grant.
+-- Append-only tables: only the owner may update or delete rows. Most roles lack the privilege. The
+-- trigger refuses roles to which somebody has granted more privileges than the functions below
+-- grant.
 --
 CREATE FUNCTION yquota_internal.refuse_rewriting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -108,7 +109,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rewriting() IS
-	'Refuse a statement of a role without the rights of the owner; arguments: detail and hint of the error';
+	'Refuse a statement of a role without the rights of the owner.  The arguments are the detail and the hint of the error';
 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.container_event
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
@@ -212,11 +213,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
-	'Remove a point ahead of the clock from the timeline of base prices, factors (name and dimension) or charging rules (name: the project).  Returns whether there was one';
+	'Remove a point ahead of the clock from the timeline of base prices, factors (name and dimension) or charging rules (name: the project).  Returns whether there was such a point';
 
 --
--- Granting.  The functions grant privileges to the roles themselves, so that pg_dump, psql and
--- DROP OWNED know them.  The functions run as the owner, because the owner grants.
+-- Functions that grant privileges. They use GRANT, so that pg_dump, psql and DROP OWNED know the
+-- privileges. They run as the owner, because only the owner of an object can grant.
 --
 CREATE FUNCTION yquota_internal.apply_role_grants(grantee regrole, taken_kind text DEFAULT NULL)
 	RETURNS void
@@ -227,7 +228,7 @@ DECLARE
 	held text[] := ARRAY(SELECT DISTINCT g.kind FROM yquota.role_grant AS g WHERE g.role_oid = grantee);
 	p record;
 BEGIN
-	-- skip the owner, because the function could revoke the owner's own privileges
+	-- do nothing for the owner of yquota, because revoking could take away the owner's own privileges
 	IF grantee = (SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'yquota.role_grant'::regclass) THEN
 		RETURN;
 	END IF;
@@ -261,7 +262,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_role_grant() IS
-	'Record the grantor, the time and the OID of the role, also on the server of a restore';
+	'Record the grantor, the time and the OID of the role.  After a restore, record the role''s OID on the new server';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF role, role_oid, granted_by, granted_at ON yquota.role_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_role_grant();
@@ -295,7 +296,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_role_kind(text, text) IS
-	'Refuse unknown kinds, a project where none belongs, and administrators to a caller without the rights of the owner';
+	'Refuse unknown kinds, and a project for a kind that has none.  Refuse kind admin if the caller does not have the rights of the owner';
 
 CREATE FUNCTION yquota_internal.allow_role_as_owner(role regrole, kind text, project text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -312,7 +313,7 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
-	-- serialize grants, so that none revokes privileges that another one grants
+	-- run one call at a time, so that no call revokes privileges that a concurrent call grants
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
 	INSERT INTO yquota.role_grant (role, role_oid, kind, project)
 	SELECT r.rolname, r.oid, allow_role_as_owner.kind, allow_role_as_owner.project
@@ -328,7 +329,7 @@ CREATE FUNCTION yquota.allow_role(role regrole, kind text, project text DEFAULT 
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.allow_role(regrole, text, text) IS
-	'Let a role be of a kind.  An operator inserts events and asks for decisions, a viewer reads the reports of all projects, a member those of one project.  An admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
+	'Give a role a kind.  An operator inserts events and asks for decisions.  A viewer reads the reports of all projects, a member the reports of one project.  An admin configures yquota and reads everything.  Only the owner can give the kind admin.  Repeating the call does nothing';
 
 CREATE FUNCTION yquota_internal.disallow_role_as_owner(role regrole, kind text, project text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -345,7 +346,8 @@ BEGIN
 			USING ERRCODE = 'undefined_object';
 	END IF;
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
-	-- include grants under an earlier name, or to an earlier role of this name
+	-- remove also rows that were written under the role's earlier name, or for a dropped role of this
+	-- name
 	DELETE FROM yquota.role_grant AS g
 	WHERE (g.role_oid = grantee OR g.role = (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = grantee))
 	  AND g.kind = old_kind
@@ -388,4 +390,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.renew_role_grants() IS
-	'Give all roles of role_grant the privileges of their kinds in this version, after an update of the extension.  Returns how many roles';
+	'Give all roles of role_grant the privileges that their kinds have in this version, after an update of the extension.  Returns the number of roles';

@@ -1,9 +1,9 @@
 --
 -- The list of privileges of operators, viewers, members and administrators, and of every role.
 --
--- Every object is closed until a row of "named" or a rule below it opens it.  A name stands
--- for all functions of that name.  docs/privileges.md is printed from the result, and a test
--- compares both with the catalog.
+-- Nobody but the owner may use an object unless a row of "named", or a rule below "named", grants
+-- that. A name stands for all functions of that name. docs/privileges.md is printed from this list,
+-- and a test compares the list and the page with the catalog.
 --
 CREATE VIEW yquota_internal.privilege AS
 	WITH object AS (
@@ -24,7 +24,8 @@ CREATE VIEW yquota_internal.privilege AS
 		SELECT list.object_kind, privilege, list.kind, name
 		FROM (VALUES
 			('TABLE', '{INSERT}'::text[], 'operator', '{container_event}'::text[]),
-			-- the scheduler's state, and inputs of decisions; row-level security selects the rows
+			-- state of the scheduler, and inputs of its decisions; row-level security selects the rows that a
+			-- reader sees
 			('TABLE', '{SELECT}', 'operator', '{
 				application,blacklist,charged_through,cluster_setting,container_update,current_price,decision,
 				exhausted_work,feed_status,my_rejects,node_lease,node_queue,node_queue_report,node_room,
@@ -55,7 +56,7 @@ CREATE VIEW yquota_internal.privilege AS
 			('TABLE', '{INSERT}', 'admin', '{charging_rule,cluster_lease,lending_federation,node_label_history,price_factor,quota_grant}'),
 			('TABLE', '{UPDATE}', 'admin', '{alert,event_reject,federated_cluster}'),
 			('TABLE', '{DELETE}', 'admin', '{event_reject,feed_reject}'),
-			-- operators speak for the resource manager
+			-- operators act for the resource manager
 			('FUNCTION', '{EXECUTE}', 'operator', '{
 				acknowledge_decisions,acknowledge_node_work,activate_applications,advance_node_queue,
 				allocate_distributed,allocate_opportunistic,application_priority,check_application_access,
@@ -86,11 +87,12 @@ CREATE VIEW yquota_internal.privilege AS
 			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold,reverse_transfer,transfer_credit}'),
 			-- these functions set the clock and read all sequences
 			('FUNCTION', '{EXECUTE}', 'owner', '{reset_clock,sequence_commands,set_clock}'),
-			-- these functions compute, and read only the clock and rows that their caller may read
+			-- these functions only compute, or read the clock and rows that their caller may read
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				amount,archive_digest,archive_digest_query,clock,dominant_share,fits_in,has_room_for,help,
 				publication_commands,resource,resource_entries,resource_to_jsonb,statement_clock,sum}'),
-			-- views and functions that run as their caller call these; other callers cannot name them
+			-- called by views and functions that run as their caller; other callers cannot name them without
+			-- USAGE on the schema
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				accrued,accrued_sum,accruing_segments,acting_groups,acting_role,acts_as,add_quarter_hours,
 				add_rate_class,add_weight,amount_beside_rollup,archived_ledger_segment,archived_within_quarter_hour,
@@ -152,6 +154,6 @@ CREATE VIEW yquota_internal.privilege AS
 	WHERE granted.kind <> 'owner'
 	GROUP BY granted.object_kind, granted.objid, granted.privilege;
 COMMENT ON VIEW yquota_internal.privilege IS
-	'Privileges on objects of yquota: those of kinds of roles, which allow_role() grants, and those of every role';
+	'Privileges on objects of yquota: the privileges of each kind of role, which allow_role() grants, and the privileges of every role';
 COMMENT ON COLUMN yquota_internal.privilege.kinds IS
 	'kinds of role_grant that have the privilege; {public}: every role';

@@ -1,12 +1,12 @@
 --
--- The audit has a row for every change of configuration, prices, grants and projects.  The row
--- has the role, the time, the client address, and the old and new values.
+-- The audit has a row for every change of configuration, prices, grants and projects. The row holds
+-- the role, the time, the client address, and the old and new values.
 --
--- Frequent automatic changes are not audited.  They are events and their results, nodes,
--- utilization and demand (reported every few seconds), alerts and the state of the worker.
--- Multipliers and factors of compute_prices() are not audited either: their append-only
--- timelines have the time, role and utilization or load themselves.  Decisions of
--- administrators about events are in event_void and in the log itself.
+-- Frequent automatic changes are not audited: events and their results, nodes, reported utilization
+-- and demand, alerts, and the state of the worker. Multipliers and factors that compute_prices()
+-- writes are not audited either. Their append-only timelines already have the time, the role, and
+-- the utilization or load. Decisions of administrators about events are in event_void and in the
+-- log of events.
 --
 
 CREATE TABLE yquota.audit (
@@ -50,15 +50,15 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE FUNCTION yquota_internal.note_audit_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	-- make rows independent of the settings of the session
+	-- write times and numbers independently of the settings of the session
 	SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres'
 	AS $$
 BEGIN
-	-- a dump brings its own audit
+	-- skip while a dump is restored, because the dump contains the audit
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
-	-- nested conditions, because other tables have no such columns
+	-- nest conditions, because NEW has other columns in other tables
 	IF TG_OP = 'INSERT' AND yquota_internal.acting_role() = current_user THEN
 		IF TG_TABLE_NAME = 'price' THEN
 			IF NOT NEW.pinned AND NEW.utilization IS NOT NULL THEN
@@ -78,13 +78,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_as_owner() IS
-	'Leave a row in the audit for each changed row; multipliers and factors that compute_prices() publishes leave none';
+	'Write a row of the audit for each changed row, except for multipliers and factors that compute_prices() publishes';
 
 CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit() IS
-	'Run note_audit_as_owner(), which knows the role that made the change, as the trigger of audited tables';
+	'Trigger of audited tables: run note_audit_as_owner(), which finds the role that made the change';
 
 -- Audits only switching the worker on or off, and no other change of its state.
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota_internal.worker_state
@@ -94,9 +94,9 @@ CREATE TRIGGER audit AFTER UPDATE OF stopped_on_purpose ON yquota_internal.worke
 	FOR EACH ROW WHEN (OLD.stopped_on_purpose <> NEW.stopped_on_purpose)
 	EXECUTE FUNCTION yquota_internal.note_audit();
 
--- Writes the audit of queues per statement, because imports change thousands of queues.
--- Arguments of the trigger are the key columns, by which the old row of an UPDATE finds the
--- new one.  For a changed key there is no old row.
+-- Writes the audit of queues per statement, because imports change thousands of queues. The
+-- arguments of the trigger are the key columns, by which the function matches the old and new rows
+-- of an UPDATE. If the key has changed, the audit row has no old values.
 CREATE FUNCTION yquota_internal.note_audit_of_statement_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -124,16 +124,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement_as_owner() IS
-	'Leave a row in the audit for each row that a statement changed, without its columns that are NULL.  An UPDATE of the key is recorded as DELETE and INSERT';
+	'Write a row of the audit for each row that a statement changed, without columns that are NULL. An UPDATE of the key is recorded as DELETE and INSERT';
 
 CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
-	'Run note_audit_of_statement_as_owner(), which knows the role that made the change, as the trigger of audited tables';
+	'Trigger of audited tables: run note_audit_of_statement_as_owner(), which finds the role that made the change';
 
--- Audits the tables that administrators may insert into, except reports of the cluster.  It
--- also audits tables that functions write for administrators.
+-- Creates the triggers on the tables into which administrators may insert, except reports of the
+-- cluster. Tables that functions write for administrators get the triggers, too.
 DO $$
 DECLARE
 	audited record;

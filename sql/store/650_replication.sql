@@ -1,11 +1,11 @@
 --
--- Logical replication copies the books as data.  Statement triggers do not fire where changes
--- are applied, so a copy charges nothing.  It need not, because the ledger is copied, too
+-- Logical replication copies the books as data. A subscriber fires no statement triggers when it
+-- applies changes, so the copy charges nothing. The copy receives the ledger instead
 -- (docs/backup.md).
 --
 
--- Sets the replica identity of tables without a key from which rows are deleted.  Otherwise a
--- publication of them, such as one FOR ALL TABLES, would make every DELETE fail.
+-- Sets the replica identity of tables that have no key, but from which rows are deleted. Otherwise
+-- a publication such as FOR ALL TABLES would make every DELETE on them fail.
 DO $$
 DECLARE
 	unkeyed regclass;
@@ -58,8 +58,8 @@ CREATE FUNCTION yquota.publication_commands(name text DEFAULT 'yquota') RETURNS 
 BEGIN ATOMIC
 	WITH published AS (
 		SELECT class.oid::regclass::text AS relation,
-			   -- append-only tables: rows leave other tables for reasons of this database, compaction
-			   -- and archiving
+			   -- append-only tables, whose DELETEs are not published: this database deletes their rows only to
+			   -- compact or archive them
 			   (class.relreplident = 'd' AND NOT EXISTS (
 					SELECT FROM pg_index AS index WHERE index.indrelid = class.oid AND index.indisprimary))
 			   OR class.oid IN ('yquota.container_change'::regclass,
@@ -68,7 +68,7 @@ BEGIN ATOMIC
 		FROM pg_extension AS extension
 		JOIN pg_class AS class ON class.oid = ANY (extension.extconfig)
 		WHERE extension.extname = 'yquota' AND class.relkind = 'r'
-		  -- leave out effects of archiving on this database
+		  -- leave out tables that describe the archiving of this database
 		  AND class.oid NOT IN ('yquota.history_segment'::regclass, 'yquota.opening_balance'::regclass,
 								'yquota.archived_history'::regclass, 'yquota.written_history'::regclass,
 								'yquota_internal.archived_cost'::regclass,
@@ -76,16 +76,16 @@ BEGIN ATOMIC
 								'yquota_internal.archived_preemption'::regclass,
 								'yquota_internal.carried_container'::regclass,
 								'yquota_internal.released_log'::regclass)
-		  -- leave out counters that follow from counter_delta
+		  -- leave out counters, which can be computed from counter_delta
 		  AND class.oid NOT IN ('yquota_internal.correction_due'::regclass,
 								'yquota_internal.feed_counter'::regclass,
 								'yquota_internal.node_counter'::regclass,
 								'yquota_internal.project_counter'::regclass,
 								'yquota_internal.rate_class_counter'::regclass,
 								'yquota_internal.usage_counter'::regclass)
-		  -- leave out rows that only the publisher can charge
+		  -- leave out rows that only the publisher can still charge
 		  AND class.oid <> 'yquota_internal.deferred_event'::regclass
-		  -- leave out clusters that the foreign tables of this database read
+		  -- leave out federated clusters, which need the foreign tables of this database
 		  AND class.oid <> 'yquota.federated_cluster'::regclass
 		  -- leave out roles and audit, because a copy has its own roles
 		  AND class.oid NOT IN ('yquota.audit'::regclass, 'yquota.role_grant'::regclass)
@@ -99,7 +99,7 @@ BEGIN ATOMIC
 	ORDER BY published.only_inserted DESC;
 END;
 COMMENT ON FUNCTION yquota.publication_commands(text) IS
-	'Return the commands that publish the books for a copy by logical replication: name_books and name_state, to subscribe to together';
+	'Return the commands that publish the books for a copy by logical replication.  One subscription subscribes to both publications, name_books and name_state';
 
 CREATE FUNCTION yquota.sequence_commands() RETURNS SETOF text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -118,4 +118,4 @@ AS $$
 	ORDER BY sequence.relation::text;
 $$;
 COMMENT ON FUNCTION yquota.sequence_commands() IS
-	'Return the commands that make a copy by logical replication continue the numbers of this database, for a switch-over: sequences are not replicated';
+	'Return the commands that set the sequences of a copy by logical replication, for a switch-over, because sequences are not replicated';

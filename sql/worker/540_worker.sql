@@ -1,7 +1,7 @@
 --
--- The worker: its own state, and functions to start, stop and watch it.  worker_state.pid is
--- set from a worker's start until it exits on purpose.  If the next worker finds it set, the
--- last one ended unexpectedly.
+-- The worker: its state, and functions to start, stop and watch it. A worker sets worker_state.pid
+-- when it starts, and clears it when it exits on purpose. If the next worker finds the pid set, the
+-- previous worker ended unexpectedly.
 --
 
 -- Wakes the worker at commit or, if none is running, its launcher.
@@ -9,7 +9,7 @@ CREATE FUNCTION yquota_internal.wake_worker() RETURNS void
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker';
 COMMENT ON FUNCTION yquota_internal.wake_worker() IS
-	'Make the worker look at its state when the transaction commits';
+	'Wake the worker when the transaction commits, so that it reads its state again';
 
 CREATE FUNCTION yquota_internal.request_worker() RETURNS void
 LANGUAGE C VOLATILE PARALLEL UNSAFE
@@ -21,13 +21,13 @@ CREATE FUNCTION yquota_internal.wake_worker_on_drop() RETURNS event_trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker_on_drop';
 COMMENT ON FUNCTION yquota_internal.wake_worker_on_drop() IS
-	'Make the worker notice a DROP EXTENSION when it commits';
+	'Wake the worker when a DROP EXTENSION commits';
 
 CREATE EVENT TRIGGER yquota_wake_worker_on_drop ON ddl_command_start
 	WHEN TAG IN ('DROP EXTENSION', 'DROP OWNED')
 	EXECUTE FUNCTION yquota_internal.wake_worker_on_drop();
 COMMENT ON EVENT TRIGGER yquota_wake_worker_on_drop IS
-	'Make the worker of yquota leave as soon as the extension is dropped';
+	'Makes the worker of yquota exit as soon as the extension is dropped';
 
 --
 -- Functions that the worker calls
@@ -38,7 +38,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- archived charges cannot be forgiven any more
+	-- begin the outage after the archive horizon, because archived charges cannot be forgiven
 	gap_from timestamptz := greatest(mark, yquota_internal.archive_horizon());
 	gap interval := now_at - gap_from;
 	is_forgiven boolean := gap <= yquota_internal.duration('yquota.outage_max');
@@ -79,14 +79,16 @@ BEGIN
 	SELECT system_identifier INTO STRICT own_system FROM pg_control_system();
 	SELECT oid INTO STRICT own_database FROM pg_database WHERE datname = current_database();
 
-	-- The first start, a restored copy, and a worker that exited on purpose are no outage.
+	-- Do not report an outage after the first start, in a restored copy, or if the last worker exited
+	-- on purpose.
 	IF last.pid IS NOT NULL AND last.system_identifier = own_system
 		AND last.database_oid = own_database THEN
 		PERFORM yquota_internal.note_gap(
 			(SELECT mark.at FROM yquota_internal.compute_mark AS mark), now_at);
 	END IF;
 
-	-- Insert the event in the same transaction, so that the gap is closed exactly once.
+	-- Insert the event in the same transaction, so that the time without a worker is reported exactly
+	-- once.
 	INSERT INTO yquota.container_event (event, occurred_at, source)
 	VALUES ('QUOTA_COMPUTE', now_at, 'yquota worker');
 
@@ -97,7 +99,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_start(integer, timestamptz) IS
-	'Make the calling process the worker of record, and close the gap since the last one left';
+	'Record the calling process as the worker, and report the time since the last worker as an outage if it is one';
 
 CREATE FUNCTION yquota_internal.worker_leave(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -107,7 +109,7 @@ AS $$
 	WHERE pid = own_pid;
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) IS
-	'Record that the worker left on purpose';
+	'Record that the worker exited on purpose';
 
 -- Fails instead of waiting while another transaction changes prices; the worker reports a
 -- change that stays open for long.
@@ -130,7 +132,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- take this lock before those of budgets and grants, as quota_compute() does
+	-- take this lock before the locks of budgets and grants, as quota_compute() does
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.grant_budgets(now_at);
 	PERFORM yquota_internal.remove_ended_holds(now_at);
@@ -138,7 +140,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) IS
-	'Do the due work about credit.  Grants budgets, deletes holds that ended long ago, and records the losses of expired grants, of at most so many projects.  Returns how many grants were recorded';
+	'Do the due work about credit: grant budgets, delete holds that ended long ago, and record the losses of expired grants.  The number limits the projects whose losses are recorded.  Returns the number of recorded grants';
 
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
@@ -217,7 +219,7 @@ AS $$
 	SELECT yquota_internal.wake_worker();
 $$;
 COMMENT ON FUNCTION yquota.stop_worker() IS
-	'Switch the worker of this database off until start_worker(); the time between is no outage';
+	'Switch off the worker of this database until start_worker().  The time without the worker is no outage';
 
 CREATE FUNCTION yquota.decide_outage(outage_id bigint, forgive boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -252,8 +254,8 @@ CREATE FUNCTION yquota_internal.is_worker(pid integer) RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.is_worker(integer) IS
 	'Tell whether a process is a worker of yquota';
 
--- pg_stat_activity shows backend_type only to members of pg_read_all_stats; the owner of
--- yquota may not be one.
+-- pg_stat_activity shows backend_type only to members of pg_read_all_stats. The owner of yquota
+-- need not be a member.
 CREATE FUNCTION yquota_internal.worker_processes()
 	RETURNS TABLE (database name, pid integer)
 LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -310,7 +312,7 @@ COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row; 0 
 COMMENT ON COLUMN yquota.worker_status.postponed IS 'tasks that wait for the lock of another session';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
--- Wakes the worker, which reads the intervals of its rounds about queues there.
+-- Wakes the worker, which reads the intervals of its rounds about queues from this table.
 CREATE FUNCTION yquota_internal.wake_worker_for_queues() RETURNS trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -321,7 +323,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.wake_worker_for_queues() IS
-	'Make the worker read anew how often policies of the scheduler run';
+	'Make the worker read again how often policies of the scheduler run';
 CREATE TRIGGER wake_worker AFTER INSERT OR DELETE OR UPDATE OF scheduler_monitor_enable, scheduler_monitor_policies,
 		queue_management_monitoring_interval, auto_queue_creation_v2_queue_expiration_time, preemption_monitoring_interval,
 		reservation_system_enable, reservation_system_planfollower_time_step ON yquota.scheduler_setting

@@ -1,6 +1,6 @@
 --
--- Scheduled jobs, which delay no event.  pg_cron runs them where install_cron_jobs() was
--- called, the worker elsewhere; never both.
+-- Scheduled jobs; none of them delays events. If install_cron_jobs() was called, pg_cron runs them,
+-- otherwise the worker does, never both.
 --
 
 CREATE VIEW yquota_internal.job AS
@@ -24,8 +24,8 @@ CREATE VIEW yquota_internal.job AS
 COMMENT ON VIEW yquota_internal.job IS 'Jobs that are due by the clock';
 COMMENT ON COLUMN yquota_internal.job.cron_name IS 'name in pg_cron';
 COMMENT ON COLUMN yquota_internal.job.schedule IS 'schedule in pg_cron''s notation (UTC)';
-COMMENT ON COLUMN yquota_internal.job.every IS 'interval at which the worker runs it; 0 for every yquota.compute_interval';
-COMMENT ON COLUMN yquota_internal.job.begins_at IS 'instant, for example, at which the worker runs it';
+COMMENT ON COLUMN yquota_internal.job.every IS 'interval at which the worker runs the job; 0: at every yquota.compute_interval';
+COMMENT ON COLUMN yquota_internal.job.begins_at IS 'instant at which an interval of the worker begins; the others follow at every multiple of the interval';
 
 CREATE TABLE yquota_internal.job_run (
 	job text COLLATE "C" PRIMARY KEY,
@@ -35,7 +35,7 @@ CREATE TABLE yquota_internal.job_run (
 );
 COMMENT ON TABLE yquota_internal.job_run IS 'Time at which each job last succeeded';
 COMMENT ON COLUMN yquota_internal.job_run.started_at IS 'clock';
-COMMENT ON COLUMN yquota_internal.job_run.performed_by IS 'pg_cron or worker; nobody: the worker has waited since started_at for the first run';
+COMMENT ON COLUMN yquota_internal.job_run.performed_by IS 'pg_cron or worker; nobody: the job has not run yet, and the worker waits for its first run since started_at';
 
 CREATE TABLE yquota.verification (
 	verified_at timestamptz PRIMARY KEY,
@@ -80,7 +80,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_verification(timestamptz) IS
-	'Prove the books and keep the findings.  Returns the number of problems';
+	'Run verify() and keep its findings.  Returns the number of problems';
 
 CREATE FUNCTION yquota_internal.run_job(
 	job text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
@@ -92,7 +92,7 @@ DECLARE
 	outcome text;
 	noted bigint;
 BEGIN
-	-- run a job only once at a time
+	-- skip the job if another session is running it
 	INSERT INTO yquota_internal.job_run AS run (job, started_at, performed_by)
 	VALUES (run_job.job, now_at, run_job.performed_by)
 	ON CONFLICT ON CONSTRAINT job_run_pkey DO UPDATE
@@ -100,7 +100,7 @@ BEGIN
 
 	CASE run_job.job
 		WHEN 'credit' THEN
-			-- the worker has other work in between, so it takes a bounded number
+			-- remove only a bounded number at a time, because the worker has other work, too
 			noted := yquota_internal.worker_credit(now_at, CASE WHEN run_job.performed_by = 'worker' THEN 100 END);
 			IF noted > 0 THEN
 				outcome := format('%s expired grants noted', noted);
@@ -130,7 +130,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.run_job(text, text, timestamptz) IS
-	'Run a job, whether it is due or not, and record the run.  Returns its result, NULL for none';
+	'Run a job, whether it is due or not, and record the run.  Returns the result of the job; NULL if it has none';
 
 CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -139,14 +139,14 @@ CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
 	'Tell whether the server has pg_cron among its libraries';
 
--- Checks for the extension instead of a table cron.job.  Any role that may create schemas
--- could make such a table, whose functions would run with the rights of the owner of yquota.
+-- Looks for the extension pg_cron, not for a table cron.job. Any role that may create schemas could
+-- make such a table, and its triggers would run with the rights of the owner of yquota.
 CREATE FUNCTION yquota_internal.cron_is_installed() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'pg_cron');
 COMMENT ON FUNCTION yquota_internal.cron_is_installed() IS
-	'Tell whether pg_cron, which only superusers create, is in this database';
+	'Tell whether the extension pg_cron, which only superusers can create, is in this database';
 
 CREATE FUNCTION yquota_internal.cron_has(job text) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -165,8 +165,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 	'Tell whether pg_cron is there and runs a job';
 
--- A job is due when its interval began after its last run, by the clock.  A job that has never
--- run waits for its begin.  Sealing history that needs tending does not wait.
+-- A job is due when a new interval has begun, by the clock, since its last run. A job that has
+-- never run waits for the begin of its next interval. The job that seals history does not wait if
+-- there is something to seal.
 CREATE FUNCTION yquota_internal.job_is_due(job text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -194,7 +195,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.job_is_due(text, timestamptz) IS
-	'Tell whether the worker is to run a job: it is time, and pg_cron does not run it';
+	'Tell whether the worker has to run a job now: the job is due, and pg_cron does not run it';
 
 CREATE FUNCTION yquota_internal.worker_job(job text, now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -208,7 +209,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_job(text, timestamptz) IS
-	'Run a job if it is due and pg_cron does not run it.  Returns its result, NULL for none';
+	'Run a job if it is due and pg_cron does not run it.  Returns the result of the job; NULL if it has none';
 
 --
 -- Functions for administrators
@@ -284,7 +285,7 @@ $$;
 COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
 	'Make the worker run the jobs that are due by the clock again.  Returns how many jobs were removed';
 
--- Runs with the owner's rights, because pg_cron hides jobs from other roles.
+-- Runs with the owner's rights, because pg_cron shows a job only to the role that scheduled it.
 CREATE FUNCTION yquota_internal.cron_runs()
 	RETURNS TABLE (job text, schedule text, active boolean, last_run_at timestamptz, status text, message text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -318,7 +319,7 @@ CREATE VIEW yquota.cron_jobs AS
 	LEFT JOIN yquota_internal.cron_runs() AS cron ON cron.job = job.cron_name
 	LEFT JOIN yquota_internal.job_run AS run ON run.job = job.name AND run.performed_by <> 'nobody';
 COMMENT ON VIEW yquota.cron_jobs IS
-	'Jobs that are due by the clock, with their performer and last result';
+	'Jobs that are due by the clock, with who runs them (pg_cron or the worker) and their last result';
 COMMENT ON COLUMN yquota.cron_jobs.job IS 'name of the job in pg_cron';
 COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'schedule in pg_cron''s notation, in UTC';
 COMMENT ON COLUMN yquota.cron_jobs.performed_by IS 'pg_cron or worker';

@@ -1,8 +1,8 @@
 --
--- Retention: the time for which history stays in the books.  Older history is archived,
--- segment by segment, into tables of its own.  Each of these inherits from one parent, so that
--- it can be dumped, dropped or queried alone.  Results of history stay in the books: balances,
--- costs of closed days, issued bills.
+-- Retention: how long history stays in the books. Older history is archived into tables, one table
+-- for each segment. These tables inherit from one parent, and each can be dumped, dropped or
+-- queried alone. The results of history stay in the books: balances, costs of closed days, and
+-- issued bills.
 --
 
 CREATE TABLE yquota.retention_setting (
@@ -12,7 +12,7 @@ CREATE TABLE yquota.retention_setting (
 	seal_interval interval NOT NULL DEFAULT '30 days' CHECK (seal_interval >= '0')
 );
 COMMENT ON TABLE yquota.retention_setting IS
-	'Schedule for sealing and archiving history, at most one row.  Without a row, history is sealed every 30 days and stays in the books for ever';
+	'Schedule for sealing and archiving history, at most one row.  Without a row, history is sealed every 30 days and never archived';
 COMMENT ON COLUMN yquota.retention_setting.only_row IS 'primary key, always true';
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed. If periods are closed at all, the billing periods in which it lies must be closed first. Rows of preempted_container are removed so many months after killed_at, rows of utilization_history after their quarter-hour. Reservations are removed so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. NULL: history is not archived, and they stay';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event from which those of the segments inherit; default yquota_archive, created when it does not exist. An existing schema belongs to the owner of yquota or to a superuser (42501)';
@@ -60,9 +60,9 @@ CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS time
 	RETURN (SELECT now_at AT TIME ZONE 'UTC' - make_interval(months => setting.keep_months)
 			FROM yquota.retention_setting AS setting) AT TIME ZONE 'UTC';
 COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
-	'Return the instant until which sealed history is to be archived; NULL: none';
+	'Return the instant up to which sealed history is to be archived; NULL: nothing is to be archived';
 
--- Archives the log of a segment after its ledger, in a transaction of its own.
+-- Archives the log of a segment after the ledger of the segment, each in its own transaction.
 CREATE FUNCTION yquota_internal.next_to_archive(
 	now_at timestamptz, OUT history text, OUT segment integer, OUT sealed_at timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -96,7 +96,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.next_to_archive(timestamptz) IS
-	'Return the oldest segment whose ledger or log is to be archived by retention_setting; NULL: none';
+	'Return the oldest segment whose ledger or log has to be archived according to retention_setting; NULL: none';
 
 CREATE FUNCTION yquota_internal.make_archive_table(parent regclass, archive_schema name, segment integer) RETURNS regclass
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -117,7 +117,7 @@ BEGIN
 		EXECUTE format('CREATE TABLE %s (LIKE %s)', whole, parent);
 		EXECUTE format('ALTER TABLE %s OWNER TO %I', whole, owner);
 	ELSIF (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = to_regclass(whole)) <> owner THEN
-		-- constraints of the table would run with the owner's rights
+		-- refuse this parent: functions in its constraints would run with the rights of the owner of yquota
 		RAISE EXCEPTION 'cannot archive below table %, which belongs to another role', whole
 			USING ERRCODE = 'insufficient_privilege',
 				HINT = format('Name another schema in yquota.retention_setting, or give the table to role %I.', owner);
@@ -129,7 +129,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) IS
-	'Make the table that a segment of the ledger or the log is archived into';
+	'Make the table into which a segment of the ledger or the log is archived';
 
 CREATE FUNCTION yquota_internal.retain_history(now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -154,8 +154,8 @@ BEGIN
 	notified := yquota_internal.forget_notifications(now_at - interval '30 days');
 	SELECT * INTO due FROM yquota_internal.next_to_archive(now_at);
 	IF due.history IS NULL THEN
-		-- delete these only when nothing is archived: an archiving transaction and a change of rules
-		-- would wait for each other
+		-- delete these only in a call that archives nothing: otherwise it could deadlock with a change of
+		-- charging rules
 		reserved := yquota_internal.forget_ended_reservations(yquota_internal.retention_limit(now_at), 100000);
 		refused := yquota_internal.forget_rejected_calls(yquota_internal.retention_limit(now_at), 100000);
 		RETURN coalesce(nullif(concat_ws(', ',
@@ -174,6 +174,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest segment that is due by retention_setting.  Delete notifications, and old rows of node_queue, preempted_container and utilization_history.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
+	'Archive the ledger or the log of the oldest segment that is due according to retention_setting.  Delete notifications, and old rows of node_queue, preempted_container and utilization_history.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -1,6 +1,6 @@
 --
--- Figures of opportunistic containers for metrics and reports, and alerts about nodes whose
--- reports are late or differ from the books.
+-- Figures of opportunistic containers for metrics and reports, and alerts about nodes. A node
+-- causes an alert when its report is late or differs from the books.
 --
 
 -- Runs with the owner's rights, like price_check().
@@ -80,7 +80,7 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 	WHERE l.scope = 'queue' AND figure.value IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_figures() IS
-	'Return figures of opportunistic containers for metrics, latencies as a histogram; none where no such containers exist and none are allocated';
+	'Return figures of opportunistic containers for metrics, with latencies as a histogram.  Returns no row if no such containers exist and the allocation of such containers is off';
 
 CREATE FUNCTION yquota_internal.tell_of_nodes(of_kind text, nodes text[], since timestamptz, words text, now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -101,11 +101,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tell_of_nodes(text, text[], timestamptz, text, timestamptz) IS
-	'Raise an alert about some nodes, or clear it when there are none.  The words have places for the number, an instant and some names of nodes';
+	'Raise an alert about some nodes, or clear the alert if there are no nodes.  The detail is formatted with the number of nodes, an instant and some names of nodes';
 
 --
--- Compares counters rather than containers, because this runs every few seconds.  Counters
--- leave out containers that wait, and these cost nothing by default.
+-- Compares counters rather than containers, because this runs every few seconds. Counters leave out
+-- waiting containers, which cost nothing by default.
 --
 CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURN
 		ON CONFLICT (node) DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_node_differences(timestamptz) IS
-	'Keep the time since when the reports of nodes and the books have different numbers of running containers';
+	'Record since when a node has reported another number of running containers than the books have';
 
 CREATE FUNCTION yquota_internal.watch_node_reports(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -159,4 +159,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_reports(timestamptz) IS
-	'Raise an alert while opportunistic allocation is on and RUNNING nodes have stopped to report, for ten sorting intervals and a minute at least.  Also raise one while nodes report other numbers of containers than the books have for more than five minutes';
+	'While opportunistic allocation is on, raise an alert if RUNNING nodes have not reported for ten sorting intervals, and at least a minute.  Raise another alert if nodes have reported other numbers of containers than the books for more than five minutes';

@@ -11,7 +11,8 @@ CREATE FUNCTION yquota_internal.plans_now(OUT plan text, OUT resource_name text,
 COMMENT ON FUNCTION yquota_internal.plans_now() IS
 	'Return the capacity and the promises of each plan at the clock; native units';
 
--- Returns an instant: queues of reservations that were active before it should exist by now.
+-- Returns an instant: the queue of each reservation that was active before this instant should
+-- exist by now.
 CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -20,7 +21,7 @@ CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 			   - greatest(10 * interval '1 ms' * coalesce((SELECT s.reservation_system_planfollower_time_step FROM yquota.scheduler_setting AS s), 1000), interval '1 minute');
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_due() IS
-	'Return ten steps before the clock, and a minute at least: the plan follower has handled everything that began before';
+	'Return the clock minus ten steps of the plan follower, or minus a minute if that is more.  By now the plan follower should have handled everything that began before that instant';
 
 CREATE FUNCTION yquota_internal.reservation_figures()
 	RETURNS TABLE (plan text, accepted bigint, active bigint, replanned bigint, queues_missing bigint)
@@ -50,7 +51,7 @@ CREATE FUNCTION yquota_internal.reservation_figures()
 		GROUP BY q.path;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_figures() IS
-	'Return numbers of reservations of each plan for metrics: accepted ones that are not over, and active ones among them.  Also returns those that ended because the plan became too small, and active ones that still lack a queue from the plan follower';
+	'Return numbers of reservations of each plan for metrics: accepted reservations that have not ended, and the active ones among them.  Also counts reservations that ended because the plan became too small, and active reservations for which the plan follower has not made a queue yet';
 
 -- Maintains alerts of a kind, one for each plan: raises those with a detail and clears the
 -- others.
@@ -65,7 +66,7 @@ CREATE FUNCTION yquota_internal.tell_of_plans(of_kind text, plans text[], detail
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.tell_of_plans(text, text[], text[], timestamptz) IS
-	'Raise an alert about each of some plans, and clear those about others';
+	'Raise an alert about each of the given plans, and clear the alerts about other plans';
 
 CREATE FUNCTION yquota_internal.watch_plans(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -94,4 +95,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_plans(timestamptz) IS
-	'Raise an alert while a plan has promised more than it has, for an hour after reservations were ended for that.  Also raise one while active reservations lack a due queue';
+	'Raise an alert while a plan has promised more than it has, and for an hour after reservations were ended because of that.  Raise another alert while active reservations lack a queue that is due';

@@ -1,19 +1,19 @@
 --
--- The watch over thresholds of spending (charging/300_spending_threshold.sql).  It raises an
--- alert for each threshold that has been crossed since it last looked, and notifies listeners.
--- Open alerts are the record of reported crossings.  So each crossing is reported once, by any
--- session and at any later time.
+-- The watch over thresholds of spending (charging/300_spending_threshold.sql).  The watch raises an
+-- alert for each threshold that has been crossed since its last run, and notifies listeners. An
+-- open alert records that the crossing was reported. Each crossing is therefore reported only once,
+-- whichever session looks, and however late.
 --
--- Fractions and credits that remain are compared at each compute interval.  Late events can
--- move spending over such a threshold and back again, so they clear no alert.  An alert is
--- cleared when the threshold is not crossed after a change with that purpose.  Such changes
--- are a grant, a new threshold, a void, and forgiven time.
+-- Fractions and credits that remain are compared at each compute interval.  Late events can move
+-- spending over such a threshold and back again, so late events clear no alert. An alert is cleared
+-- when the threshold is no longer crossed after a deliberate change. Deliberate changes are a
+-- grant, a new threshold, a void, and forgiven time.
 --
--- Grants that expire and credit that lasts for little time need the ledger.  A job looks for
--- them each quarter of an hour.  It reports each threshold before an expiry once per grant.
--- The rate is that of the last 24 hours, because the rate of an instant would change with each
--- container.  A rate that falls clears an alert only when the credit lasts a quarter longer
--- than the threshold.  So a rate near the threshold does not raise it again and again.
+-- Thresholds before an expiry, and thresholds of the time for which credit lasts, are computed from
+-- the ledger. A job checks both every quarter of an hour. It reports a threshold before an expiry
+-- once per grant. The rate of spending is that of the last 24 hours, because a present rate would
+-- change with each container. The alert is cleared when the credit lasts a quarter longer than the
+-- threshold. A rate near the threshold therefore does not raise the alert again and again.
 --
 
 CREATE VIEW yquota_internal.leased_project AS
@@ -22,14 +22,14 @@ CREATE VIEW yquota_internal.leased_project AS
 	JOIN yquota.quota_grant AS given ON given.grant_id = lease.grant_id
 	WHERE yquota.statement_clock() < given.expires_at;
 COMMENT ON VIEW yquota_internal.leased_project IS
-	'Projects with leases of a federated budget, of which this database knows a part only';
+	'Projects with leases of a federated budget.  This database knows only a part of such a budget';
 
 CREATE VIEW yquota_internal.threshold_balance AS
 	SELECT credit.project, balance.granted, balance.spent
 	FROM yquota_internal.granted_credit AS credit
 	LEFT JOIN yquota_internal.spending ON spending.project = credit.project
 	LEFT JOIN yquota_internal.spent_of_expired_grants AS expired ON expired.project = credit.project
-	-- compute this once for all thresholds
+	-- compute this once instead of once per threshold
 	CROSS JOIN LATERAL (
 		SELECT trim_scale(credit.granted - coalesce(expired.spent, 0)) AS granted,
 			   trim_scale(coalesce(spending.charged + spending.accrued, 0) - coalesce(expired.spent, 0)) AS spent
@@ -67,13 +67,13 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 	JOIN yquota_internal.project_threshold AS threshold
 		ON threshold.project = project.name AND budget.amount - budget.spent <= threshold.remaining;
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
-	'Fractions and remaining credits that are crossed by the clock: of projects with granted credit, and remaining credits of federated budgets';
-COMMENT ON COLUMN yquota_internal.crossed_threshold.expiring IS 'credits that are left of the grant';
-COMMENT ON COLUMN yquota_internal.crossed_threshold.is_new IS 'false: not crossed any more, and not far enough from that for the alert to be cleared';
-COMMENT ON COLUMN yquota_internal.crossed_threshold.stays IS 'whether only a change of crossing_causes() clears the alert';
+	'Thresholds fraction and remaining that are crossed at the clock, of projects with granted credit.  Also thresholds remaining of federated budgets';
+COMMENT ON COLUMN yquota_internal.crossed_threshold.expiring IS 'remaining credits of the grant that expires';
+COMMENT ON COLUMN yquota_internal.crossed_threshold.is_new IS 'false: the threshold is no longer crossed, but the credit has not risen far enough to clear the alert';
+COMMENT ON COLUMN yquota_internal.crossed_threshold.stays IS 'true if only a change listed by crossing_causes() clears the alert';
 
--- Sets ROWS, because the planner overestimates the number of crossings by far, and
--- underestimates that of an array.
+-- Sets ROWS: the planner overestimates the number of crossings by far, and underestimates the
+-- number of elements in an array.
 CREATE FUNCTION yquota_internal.crossed_thresholds(forecasts yquota_internal.crossed_threshold[])
 	RETURNS SETOF yquota_internal.crossed_threshold
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
@@ -81,7 +81,7 @@ CREATE FUNCTION yquota_internal.crossed_thresholds(forecasts yquota_internal.cro
 	AS $$
 BEGIN
 	IF forecasts IS NULL THEN
-		-- a plan made for few grants does not suit many
+		-- plan again at each call, because a plan for few grants is slow for many grants
 		RETURN QUERY EXECUTE 'SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed';
 	ELSE
 		RETURN QUERY SELECT forecast.* FROM unnest(forecasts) AS forecast;
@@ -89,10 +89,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.crossed_thresholds(yquota_internal.crossed_threshold[]) IS
-	'The rows of the array, or of crossed_threshold when it is NULL';
+	'Return the rows of the array, or the rows of crossed_threshold if the array is NULL';
 
--- The only grant of a project that can be spent has all credit that is left.  Only projects
--- with several such grants need the history of their spending.
+-- If only one grant of a project can be spent, all remaining credit is credit of this grant. The
+-- history of spending is needed only for projects with several such grants.
 CREATE VIEW yquota_internal.expiring_grant AS
 	WITH valid AS MATERIALIZED (
 		SELECT life.project, life.grant_id, life.expires_at, count(*) OVER (PARTITION BY life.project) AS grants
@@ -121,13 +121,13 @@ CREATE VIEW yquota_internal.expiring_grant AS
 	JOIN expiring AS one ON one.project = several.project AND one.grant_id = outcome.grant_id
 	WHERE outcome.rest > 0;
 COMMENT ON VIEW yquota_internal.expiring_grant IS
-	'Grants with credit left that expire within the time of a threshold, and what is left; leases are renewed, and no such grants';
+	'Grants with remaining credit that expire within the time of a threshold, with that credit.  Leases are left out, because they are renewed';
 
 CREATE FUNCTION yquota_internal.forecast_thresholds() RETURNS SETOF yquota_internal.crossed_threshold
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
 	SET search_path = pg_catalog, pg_temp
 	SET intervalstyle = 'postgres'
-	-- a plan made for few projects does not suit many
+	-- plan again at each call, because a plan for few projects is slow for many projects
 	SET plan_cache_mode = force_custom_plan
 	AS $$
 BEGIN
@@ -156,7 +156,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forecast_thresholds() IS
-	'Thresholds before the expiry of grants, and of credit that lasts for little time, as rows of crossed_threshold';
+	'Return the crossed thresholds before_expiry and lasts_less_than, as rows of crossed_threshold';
 
 CREATE FUNCTION yquota_internal.crossing_detail(crossed yquota_internal.crossed_threshold, on_exhausted text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -179,7 +179,7 @@ CREATE FUNCTION yquota_internal.crossing_detail(crossed yquota_internal.crossed_
 				   round((crossed).spent, 2), round((crossed).granted, 2))
 		END || CASE WHEN (crossed).hard THEN format(' Its on_exhausted is %s.', on_exhausted) ELSE '' END;
 COMMENT ON FUNCTION yquota_internal.crossing_detail(yquota_internal.crossed_threshold, text) IS
-	'The sentences of an alert about a threshold';
+	'Return the text of an alert about a threshold';
 
 CREATE FUNCTION yquota_internal.crossing_figures(crossed yquota_internal.crossed_threshold) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -200,7 +200,7 @@ CREATE FUNCTION yquota_internal.crossing_figures(crossed yquota_internal.crossed
 		'grant_id', (crossed).grant_id, 'expires_at', (crossed).expires_at, 'expiring', (crossed).expiring,
 		'spent_per_day', (crossed).spent_per_day));
 COMMENT ON FUNCTION yquota_internal.crossing_figures(yquota_internal.crossed_threshold) IS
-	'The figures of an alert about a threshold, for programs';
+	'Return the figures of an alert about a threshold, for programs';
 
 -- Sets ROWS, because the planner cannot know how many alerts are open.
 CREATE FUNCTION yquota_internal.told_crossings(of_forecasts boolean)
@@ -215,18 +215,19 @@ CREATE FUNCTION yquota_internal.told_crossings(of_forecasts boolean)
 		  AND coalesce(alert.figures ->> 'measure' IN ('before_expiry', 'lasts_less_than'), false) = of_forecasts;
 $$;
 COMMENT ON FUNCTION yquota_internal.told_crossings(boolean) IS
-	'Open alerts about thresholds: of expiry and rates, or of fractions and remaining credits';
+	'Return the open alerts about thresholds: those that need a forecast (before_expiry, lasts_less_than), or the others (fraction, remaining)';
 
 CREATE FUNCTION yquota_internal.tell_crossings(now_at timestamptz, forecasts yquota_internal.crossed_threshold[] DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- in most calls nothing has been crossed, which the planner cannot know
+	-- skip the rest if nothing has been crossed, as in most calls; the planner cannot know this
 	SET jit = off
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	found bigint;
 BEGIN
-	-- rows of this table are written after the next lock, which comes later in the order of locks
+	-- take this lock first: rows of this table are written after the next lock, but the order of locks
+	-- has this table first
 	LOCK TABLE yquota_internal.told_crossing IN ROW EXCLUSIVE MODE;
 	-- run one call at a time; transactions that change or read thresholds do not wait
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
@@ -257,7 +258,7 @@ BEGIN
 		SELECT 'spending_threshold', crossed.subject, yquota_internal.crossing_detail(crossed, project.on_exhausted::text),
 			   now_at, yquota_internal.crossing_figures(crossed)
 		FROM crossed JOIN yquota.project ON project.name = crossed.project
-		-- skip reported crossings, which are nearly all
+		-- skip crossings that were reported already, which are nearly all
 		WHERE crossed.is_new
 		  AND NOT EXISTS (SELECT FROM told_before WHERE told_before.subject = crossed.subject)
 		  AND NOT EXISTS (SELECT FROM yquota_internal.told_crossing AS known
@@ -278,7 +279,7 @@ BEGIN
 		WHERE coalesce(cause.causes, '') IS DISTINCT FROM t.causes
 		ON CONFLICT (alert_id) DO UPDATE SET causes = excluded.causes
 	), told AS MATERIALIZED (
-		-- notify only the id: every role may listen, but not every role may read the alert
+		-- send only the id: every role may listen, but not every role may read the alert
 		SELECT pg_notify('yquota', jsonb_build_object('kind', 'spending_threshold', 'alert_id', message.alert_id)::text)
 		FROM (SELECT * FROM raised ORDER BY raised.alert_id) AS message
 	)
@@ -287,19 +288,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tell_crossings(timestamptz, yquota_internal.crossed_threshold[]) IS
-	'Raise alerts, and notify channel yquota, for thresholds of the array that were not crossed before, of crossed_threshold when it is NULL.  Clear those of its kinds that are over.  Returns the number raised';
+	'Raise alerts, and notify channel yquota, for thresholds of the array (NULL: of crossed_threshold) that were not crossed before.  Clear alerts of the same kinds that are over.  Returns the number of raised alerts';
 
 CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- reports of other transactions may be invisible; the worker retries later
+	-- give up if reports of other transactions may be invisible; the worker calls again later
 	RETURN CASE WHEN yquota_internal.sees_commits() THEN yquota_internal.tell_crossings(now_at) ELSE 0 END;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_crossings(timestamptz) IS
-	'Raise an alert for every fraction and remaining credit crossed since the last call, and clear those that are over; returns the number raised';
+	'Raise an alert for each threshold fraction or remaining that was crossed since the last call, and clear alerts that are over.  Returns the number of raised alerts';
 
 CREATE FUNCTION yquota_internal.has_forecast_thresholds() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -307,7 +308,7 @@ CREATE FUNCTION yquota_internal.has_forecast_thresholds() RETURNS boolean
 	RETURN EXISTS (SELECT FROM yquota.spending_threshold AS known WHERE num_nonnulls(known.before_expiry, known.lasts_less_than) = 1)
 		OR EXISTS (SELECT FROM yquota_internal.told_crossing AS told WHERE num_nonnulls(told.before_expiry, told.lasts_less_than) = 1);
 COMMENT ON FUNCTION yquota_internal.has_forecast_thresholds() IS
-	'Whether a threshold before an expiry or of the time that credit lasts is set, or an alert of one may be open';
+	'Tell whether a threshold before_expiry or lasts_less_than is set, or an alert about such a threshold may be open';
 
 CREATE FUNCTION yquota_internal.note_forecasts(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -326,4 +327,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_forecasts(timestamptz) IS
-	'Raise alerts of grants that expire soon and of credit that lasts for little time, and clear those that are over; returns the number raised';
+	'Raise alerts about crossed thresholds before_expiry and lasts_less_than, and clear alerts that are over.  Returns the number of raised alerts';

@@ -1,20 +1,20 @@
 --
--- Notifications: a row for each alert that is raised or cleared, for programs that tell other
--- systems of them.  Readers come back with the position of the last row that they have read.
+-- Notifications: a row for each alert that is raised or cleared, for programs that forward alerts
+-- to other systems. A reader passes the position of the last row that it has read.
 --
--- Numbers of a sequence would not do as positions.  A transaction with a low number may commit
--- after one with a higher number has been read.  A position therefore begins with the id of the
--- writing transaction, and readers get only rows of transactions that are older than all
--- running ones.  No transaction can later add a row before them.
+-- Numbers of a sequence cannot serve as positions: a row with a low number may be committed after a
+-- reader has read a higher number. A position therefore begins with the id of the transaction that
+-- wrote the row. Readers get only rows of transactions that are older than all running
+-- transactions. No transaction can later add a row before these rows.
 --
--- Ids of transactions mean something in one history of one server.  A server that is promoted
--- or recovered to an earlier time may give an id again, and an upgraded or restored one has
--- other ids.  Each such history is an epoch.  Dumps leave both tables out: rows would bring the
--- ids of another server.
+-- Ids of transactions are unique only within one history of one server. A server that was promoted,
+-- or recovered to an earlier time, may assign an id again. An upgraded server, or a restored
+-- database, has other ids. Each such history is an epoch. Dumps leave out both tables, because the
+-- rows have ids of another server.
 --
 
--- The first transactions of a history each begin its epoch, with the same number.  None waits
--- until another one ends.
+-- Several concurrent transactions may each write the first row of an epoch, with the same number.
+-- So no transaction waits for another.
 CREATE TABLE yquota_internal.notification_epoch (
 	epoch integer NOT NULL,
 	begun_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -25,7 +25,7 @@ CREATE TABLE yquota_internal.notification_epoch (
 COMMENT ON TABLE yquota_internal.notification_epoch IS
 	'Histories of servers in which notifications were written, numbered in their order';
 COMMENT ON COLUMN yquota_internal.notification_epoch.history IS 'lease_history() of the server';
-COMMENT ON COLUMN yquota_internal.notification_epoch.identity IS 'how positions name it';
+COMMENT ON COLUMN yquota_internal.notification_epoch.identity IS 'identity by which positions name the epoch';
 
 CREATE TABLE yquota_internal.notification (
 	epoch integer NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE yquota_internal.notification (
 	PRIMARY KEY (epoch, written_by, notification_id)
 );
 COMMENT ON TABLE yquota_internal.notification IS
-	'Alerts that were raised or cleared, for 30 days: what read_notifications() returns';
+	'Alerts that were raised or cleared, kept for 30 days, as read_notifications() returns them';
 
 CREATE FUNCTION yquota_internal.present_epoch(OUT epoch integer, OUT identity uuid)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -65,7 +65,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.present_epoch() IS
-	'The epoch of this server, begun when there is none yet';
+	'Return the epoch of this server''s history, and begin it if there is none yet';
 
 CREATE FUNCTION yquota_internal.write_notification() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -75,7 +75,7 @@ DECLARE
 	told yquota.alert;
 	is_raised boolean;
 BEGIN
-	-- a dump brings alerts of which its own database has told
+	-- skip alerts from a dump, because the dumped database has notified them
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
@@ -97,7 +97,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.write_notification() IS
-	'Leaves a notification of an alert that is raised or cleared; an open one that is deleted is cleared';
+	'Write a notification of an alert that is raised or cleared; an open alert that is deleted counts as cleared';
 
 CREATE TRIGGER notify_raised AFTER INSERT ON yquota.alert
 	FOR EACH ROW WHEN (NEW.cleared_at IS NULL) EXECUTE FUNCTION yquota_internal.write_notification();
@@ -114,7 +114,7 @@ CREATE FUNCTION yquota_internal.read_notifications_as_owner(after text, at_most 
 	AS $$
 DECLARE
 	parts CONSTANT text[] := regexp_match(after, '^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/([0-9]{1,19})/([0-9]{1,18})$');
-	-- a position in an epoch that this database does not know is that of another server
+	-- refuse a position whose epoch is unknown here: it comes from another server
 	known_epoch CONSTANT integer := coalesce((SELECT e.epoch FROM yquota_internal.notification_epoch AS e
 											  WHERE e.identity = parts[1]::uuid), 0);
 BEGIN
@@ -140,7 +140,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_notifications_as_owner(text, integer) IS
-	'read_notifications() for the calling role';
+	'Do the work of read_notifications() for the calling role';
 
 CREATE FUNCTION yquota.read_notifications(after text DEFAULT NULL, at_most integer DEFAULT 1000)
 	RETURNS TABLE ("position" text, event text, at timestamptz, alert_id bigint, project text, kind text, subject text,
@@ -148,7 +148,7 @@ CREATE FUNCTION yquota.read_notifications(after text DEFAULT NULL, at_most integ
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.read_notifications(text, integer) IS
-	'Alerts that were raised or cleared after a position, in the order of their transactions.  The next call takes the position of the last row';
+	'Return the alerts that were raised or cleared after a position, in the order of their transactions.  Pass the position of the last row to the next call';
 
 CREATE FUNCTION yquota_internal.forget_notifications(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -159,6 +159,6 @@ CREATE FUNCTION yquota_internal.forget_notifications(before timestamptz) RETURNS
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_notifications(timestamptz) IS
-	'Delete notifications from before an instant; returns how many';
+	'Delete notifications older than an instant.  Returns how many were deleted';
 
 SELECT pg_extension_config_dump('yquota_internal.notification_notification_id_seq', '');

@@ -1,6 +1,6 @@
 --
--- Samples for a monitoring system, one per row, with names as in Prometheus.  Every branch has
--- a family of its own, so that a query for one family computes no other.
+-- Samples for a monitoring system, one per row, with names as in Prometheus.  Each branch of the
+-- UNION computes one family of metrics, so a query for one family computes no other.
 --
 
 -- Runs with the owner's rights: the measured tables are hidden from roles that read metrics.
@@ -11,7 +11,7 @@ CREATE FUNCTION yquota_internal.price_check()
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH measured AS MATERIALIZED (
-			-- counters already include events ahead of the clock
+			-- read counters, which already include events ahead of the clock
 			SELECT * FROM yquota_internal.measure_price_groups(
 				greatest(yquota.statement_clock(), yquota_internal.last_event_at()))
 		), priced AS MATERIALIZED (
@@ -28,7 +28,8 @@ CREATE FUNCTION yquota_internal.price_check()
 				LIMIT 1
 			) AS in_force
 		), lowest AS (
-			-- GENERAL is the floor of all groups; one that is left alone keeps its multiplier
+			-- the multiplier that GENERAL will have, which is the floor of all groups; a pinned GENERAL keeps
+			-- its multiplier
 			SELECT CASE WHEN priced.is_known AND NOT priced.is_pinned THEN priced.wanted
 						ELSE priced.multiplier END AS multiplier
 			FROM priced
@@ -41,13 +42,13 @@ CREATE FUNCTION yquota_internal.price_check()
 		FROM priced;
 $$;
 COMMENT ON FUNCTION yquota_internal.price_check() IS
-	'Return the multiplier of every price group in force, and the one that follows from its utilization; NULL while the cluster is not known';
+	'Return the multiplier in force of every price group, and the multiplier computed from its utilization; NULL while the cluster is not known';
 
 CREATE FUNCTION yquota_internal.seconds_since(at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE WHEN isfinite(at) THEN extract(epoch FROM yquota.statement_clock()) - extract(epoch FROM at) END;
 COMMENT ON FUNCTION yquota_internal.seconds_since(timestamptz) IS
-	'Return the seconds from an instant to the clock; NULL when it never was';
+	'Return the seconds from an instant to the clock; NULL if the instant is NULL';
 
 CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" integer, function text, usable numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -58,7 +59,7 @@ CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" 
 		FROM yquota.request_interceptor AS interceptor;
 $$;
 COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
-	'Return request interceptors, with 1 for those that can be called, else 0: then each call of an application is refused';
+	'Return request interceptors, with 1 if the interceptor can be called, else 0.  While one of them is 0, each call of an application is refused';
 
 CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -97,7 +98,7 @@ CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text,
 	WHERE sample.value IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.federation_figures() IS
-	'Return the credit of federated budgets by use, and the state of the clusters that get shares of it';
+	'Return the credit of federated budgets by use, and the state of the clusters that get shares of this credit';
 
 CREATE VIEW yquota.metrics AS
 	SELECT 'price' AS family, 'yquota_price_' || sample.name AS metric,
@@ -152,7 +153,8 @@ CREATE VIEW yquota.metrics AS
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL
-	-- a separate sample, so that no series of amounts ends when another project becomes the limit
+	-- write the limiting project as a separate sample: as a label, it would start a new series of
+	-- amounts at each change
 	SELECT 'project_limit', 'yquota_project_limit_info',
 		   jsonb_build_object('project', balance.project, 'limited_by', balance.limited_by), 1
 	FROM yquota.project AS known
