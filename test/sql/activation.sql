@@ -81,7 +81,7 @@ SELECT * FROM pg_temp.numbers;
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.numbers;
 
-\echo V04: applications that end leave their place, active or not
+\echo V04: an application that ends frees its place, active or not
 SELECT pg_temp.configure('root - -
 	root.a 10 -
 	root.b 90 -', $$UPDATE yquota.queue SET minimum_user_limit_percent = 50, user_limit_factor = 5 WHERE path = 'root.a'$$);
@@ -95,7 +95,7 @@ SELECT * FROM pg_temp.numbers;
 SELECT pg_temp.finish(1), pg_temp.finish(3);
 SELECT * FROM pg_temp.numbers;
 
-\echo V47: the larger priority comes first
+\echo V47: the application with the larger priority comes first
 SELECT pg_temp.configure('root - -
 	root.default 100 -', $$INSERT INTO yquota.scheduler_setting (cluster_max_application_priority) VALUES (10)$$);
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=8]');
@@ -109,7 +109,7 @@ SELECT yquota.update_application_priority('application_1_4', 9);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.numbers;
 
-\echo V50: nothing starts without nodes; those who go leave their place, waiting or not
+\echo V50: no application starts without nodes; an application that ends frees its place, waiting or not
 SELECT pg_temp.configure('root - -
 	root.default 100 -', $$INSERT INTO yquota.scheduler_setting (cluster_max_application_priority) VALUES (10)$$);
 CREATE FUNCTION pg_temp.kill(number integer) RETURNS TABLE (active bigint, pending bigint, active_ones text)
@@ -131,7 +131,7 @@ SELECT * FROM pg_temp.kill(4);
 -- the limit is ignored for the first application only
 SELECT (pg_temp.submit(5, 'u', 'default', 2048)).state, (pg_temp.submit(6, 'u', 'default', 1024)).decided_by;
 
-\echo V107: what fits in what, beside an application master of 1 GB and one core
+\echo V107: which requests fit beside an application master of 1 GB and one core
 CREATE FUNCTION pg_temp.fits(asked yquota.resource, room yquota.resource, calculator text) RETURNS text
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -147,7 +147,7 @@ SELECT asked, room, pg_temp.fits(asked, room, 'DefaultResourceCalculator') AS "b
 FROM (VALUES (1, 2, 2, 1), (1, 2, 2, 2), (1, 2, 1, 2), (1, 2, 1, 1), (2, 1, 1, 2)) AS v (a, b, c, d),
 	 LATERAL (SELECT yquota.resource(a * 1024, b) AS asked, yquota.resource(c * 1024, d) AS room) AS r;
 
-\echo who does not fit holds up nobody
+\echo an application that does not fit does not delay the others
 SELECT pg_temp.configure('root - -
 	root.a 50 50
 	root.b 50 50', $$UPDATE yquota.queue SET maximum_am_resource_percent = 0.5 WHERE path = 'root.a'$$);
@@ -161,7 +161,7 @@ SELECT pg_temp.finish(5);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
 
-\echo the limit of the first user visited is that of everybody, so that weights bear on him alone
+\echo the limit of the first user visited holds for all users, so only his weight counts
 SELECT pg_temp.configure('root - -
 	root.a 100 -', $$UPDATE yquota.queue SET maximum_am_resource_percent = 1, minimum_user_limit_percent = 25 WHERE path = 'root.a';
 	INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'heavy', 2), ('root.a', 'light', 0.5)$$);
@@ -203,7 +203,7 @@ UPDATE yquota.queue_label SET maximum_am_resource_percent = NULL WHERE queue = '
 UPDATE yquota.queue SET maximum_am_resource_percent = 0.25 WHERE path = 'root.a';
 SELECT label, maximum_am_resource_percent, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 
-\echo what others use lessens the limit, down to what is guaranteed
+\echo the use of other queues lowers the limit, but not below the guarantee
 SELECT pg_temp.configure('root - -
 	root.a 20 100
 	root.b 80 100');
@@ -229,7 +229,7 @@ SELECT * FROM yquota.activate_applications('root.a');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c1', '2026-03-02 09:30+00');
 SELECT * FROM yquota.activate_applications('root.a');
 
-\echo applications that may run at once, of a queue
+\echo max_parallel_apps of a queue
 SELECT pg_temp.configure('root - -
 	root.a 50 -
 	root.a.a1 50 -
@@ -248,7 +248,7 @@ SELECT * FROM pg_temp.applications;
 SELECT pg_temp.finish(1);
 SELECT * FROM pg_temp.applications;
 
-\echo ... of a user, over the whole cluster
+\echo max_parallel_apps of a user, over the whole cluster
 INSERT INTO yquota.user_setting (username, max_parallel_apps) VALUES ('w', 1);
 SELECT (pg_temp.submit(11, 'w', 'b', 1024)).state;
 SELECT * FROM pg_temp.submit(12, 'w', 'b', 1024);
@@ -285,7 +285,7 @@ UPDATE yquota.scheduler_setting SET max_parallel_apps = 2;
 SELECT * FROM pg_temp.applications;
 SELECT * FROM pg_temp.submit(4, 'u', 'b', 1024);
 
-\echo V46: held ones count among those of the queue
+\echo V46: held applications count against the limit of the queue
 SELECT pg_temp.configure('root - -
 	root.default 100 -', $$UPDATE yquota.queue SET max_parallel_apps = 2, maximum_applications = 4 WHERE name = 'default'$$);
 SELECT n, s.* FROM generate_series(1, 5) AS n, pg_temp.submit(n, 'u', 'default', 1024) AS s;

@@ -116,7 +116,7 @@ CREATE FUNCTION pg_temp.delay(OUT opportunities bigint, OUT outstanding bigint) 
 		   (SELECT coalesce(max(r.count), 0) FROM yquota.resource_request AS r WHERE r.resource_name = '*')
 $$;
 
-\echo V52: reservations are given up for room elsewhere
+\echo V52: an application gives up reservations for room elsewhere
 SELECT pg_temp.configure('root - - -
 	root.a 8.5 100 10
 	root.b 91.5 100 10', '{node0 /default-rack 8,node1 /default-rack 8,node2 /default-rack 8}');
@@ -152,7 +152,7 @@ SELECT pg_temp.ask('0001', 1, 1, label => 'x'), pg_temp.ask('0002', 1, 1, label 
 SELECT pg_temp.heartbeat('h2'), pg_temp.heartbeat('h1'), pg_temp.heartbeat('h3'), pg_temp.rounds(2, '{h1,h2,h3}');
 TABLE placed;
 
-\echo V74: a queue at its maximum by a reservation takes room elsewhere
+\echo V74: a queue that a reservation has brought to its maximum takes room elsewhere
 SELECT pg_temp.configure('root - - -
 	root.a 10 10 -
 	root.b 20 - -
@@ -162,7 +162,7 @@ SELECT pg_temp.ask('0001', 4, 2), pg_temp.heartbeat('h1'), pg_temp.heartbeat('h1
 SELECT pg_temp.heartbeat('h2'), (pg_temp.used('root.a')).*;
 TABLE live;
 
-\echo V76: priorities of queues count below and above guarantees
+\echo V76: priorities of queues count below and above the guarantee
 SELECT pg_temp.configure('root - - -
 	root.a 10 20 100
 	root.b 20 - 100
@@ -179,7 +179,7 @@ $$;
 SELECT pg_temp.then(1) AS "2,1,1", pg_temp.then(1) AS "3,1,1", pg_temp.then(1) AS "3,2,1";
 SELECT pg_temp.then(3) AS "3,5,1", pg_temp.then(10) AS "3,5,11", pg_temp.then(20) AS "4,6,11";
 
-\echo V77: one heartbeat, limits of users
+\echo V77: limits of users in one heartbeat
 SELECT pg_temp.configure('root - - -
 	root.a 10 - -
 	root.b 20 - -
@@ -193,7 +193,7 @@ SELECT length(pg_temp.heartbeat('h1')) > 0;
 TABLE live;
 SELECT node, available FROM yquota.scheduler_node;
 
-\echo V79: a resource type that no node has does not keep reservations from being given up
+\echo V79: reservations are given up although no node has one of the resource types
 INSERT INTO yquota.resource_type (name, price_group) VALUES ('resource1', 'GENERAL');
 SELECT pg_temp.configure('root - - -
 	root.a 50 50 -
@@ -203,7 +203,7 @@ SELECT pg_temp.submit('0001', 'user', 'a', 1), pg_temp.heartbeat('h1'), pg_temp.
 SELECT pg_temp.ask('0001', 7, 2), pg_temp.heartbeat('h1'), pg_temp.heartbeat('h2');
 TABLE live;
 
-\echo V80: a queue at its limit does not keep the next one from what is left
+\echo V80: the next queue may use what is left after a queue has reached its limit
 SELECT pg_temp.configure('root - - -
 	root.a 10 - -
 	root.b 20 - -
@@ -215,7 +215,7 @@ SELECT pg_temp.submit('0001', 'user', 'c1', 1), pg_temp.heartbeat('h1'), pg_temp
 SELECT pg_temp.ask('0001', 2, 1), pg_temp.ask('0002', 2, 1), pg_temp.heartbeat('h1');
 TABLE live;
 
-\echo V82: off-switch containers per heartbeat
+\echo V82: off-switch containers for each heartbeat
 SELECT pg_temp.configure('root - - -
 	root.a 100 - -', '{h1 /default-rack 20}');
 SELECT pg_temp.submit('0001', 'user', 'a', 1), pg_temp.heartbeat('h1');
@@ -236,7 +236,7 @@ SELECT pg_temp.release('0001_01_000001'), pg_temp.assign('node0'), (pg_temp.used
 SELECT pg_temp.release('0001_01_000002'), pg_temp.assign('node0'), (pg_temp.used('root.a')).*;
 TABLE live;
 
-\echo V91: delays for locality
+\echo V91: delay for node locality
 SELECT pg_temp.configure('root - - -
 	root.a 20 - -
 	root.b 80 99 -', '{host0 /rack0 8,host1 /rack1 8,host2 /rack2 8}',
@@ -253,7 +253,7 @@ UPDATE yquota.scheduler_setting SET rack_locality_full_reset = false;
 SELECT n, pg_temp.assign('host1_1'), (pg_temp.delay()).* FROM generate_series(1, 2) AS n;
 SELECT * FROM yquota.verify();
 
-\echo V92: delays for racks
+\echo V92: delay for rack locality
 SELECT pg_temp.configure('root - - -
 	root.a 20 - -
 	root.b 80 99 -', '{host1 /rack1 8,host2 /rack2 8,node2 /rack2 8,node3 /rack3 8,node4 /rack3 8}',
@@ -264,7 +264,7 @@ SELECT node, pg_temp.assign(node), (pg_temp.delay()).* FROM unnest('{node2,node2
 UPDATE yquota.scheduler_setting SET rack_locality_additional_delay = 10;
 SELECT node, pg_temp.assign(node), (pg_temp.delay()).* FROM unnest('{node3,node3}'::text[]) AS node;
 
-\echo V100: requests for a label come before others on its nodes
+\echo V100: on nodes with a label, requests for the label come before others
 SELECT pg_temp.configure('root - - -
 	root@y 100
 	root.a 100 - -
@@ -274,7 +274,7 @@ SELECT pg_temp.ask('0001', 1, 8), pg_temp.ask('0002', 1, 8, label => 'y');
 SELECT pg_temp.rounds(50, '{h1,h2}');
 TABLE placed;
 
-\echo V101: the same of two priorities of one application
+\echo V101: the same with two priorities of one application
 SELECT pg_temp.configure('root - - -
 	root@y 100
 	root.a 100 - -
@@ -283,7 +283,7 @@ SELECT pg_temp.submit('0001', 'user', 'a', 1), pg_temp.heartbeat('h2');
 SELECT pg_temp.ask('0001', 1, 1), pg_temp.ask('0001', 1, 1, priority => 2, label => 'y'), pg_temp.heartbeat('h1');
 SELECT priority, count FROM yquota.resource_request;
 
-\echo V104: idle nodes of a label serve others, when all nodes of theirs have been offered
+\echo V104: idle nodes of a label serve other requests when all nodes of the label have been offered
 SELECT pg_temp.configure('root - - -
 	root@x 100
 	root.a 50 - -
@@ -299,7 +299,7 @@ SELECT pg_temp.rounds(39, '{h1,h2}');
 TABLE placed;
 SELECT * FROM yquota.verify();
 
-\echo V106: the maximum of a label does not count for who uses it without having asked for it
+\echo V106: the maximum of a label does not count for requests without the label
 SELECT pg_temp.configure('root - - -
 	root@x 100
 	root.a 50 - -
@@ -311,7 +311,7 @@ SELECT pg_temp.heartbeat('h1', 50);
 TABLE placed;
 SELECT label, containers FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY 1;
 
-\echo V103: queues that asked for a label come before others on its nodes
+\echo V103: on nodes with a label, queues that asked for the label come before others
 SELECT pg_temp.configure('root - - -
 	root@x 100
 	root.a 33 - -
@@ -341,7 +341,7 @@ SELECT pg_temp.heartbeat('h1', 15);
 SELECT count(*) FROM yquota.container WHERE node = 'h1';
 TABLE live;
 
-\echo V71: labels of some nodes, and queues with some of them
+\echo V71: some nodes have labels, and some queues have access to them
 SELECT pg_temp.configure('root - - -
 	root@x 100
 	root@y 100
@@ -367,14 +367,14 @@ SELECT pg_temp.submit('0003', 'user', 'b2', 1), pg_temp.heartbeat('h5'), pg_temp
 SELECT pg_temp.heartbeat('h1'), pg_temp.heartbeat('h3'), pg_temp.heartbeat('h4');
 TABLE placed;
 
-\echo V73: what is reserved where it does not fit yet is given up for room elsewhere
+\echo V73: a reservation that does not fit yet is given up for room elsewhere
 SELECT pg_temp.configure('root - - -
 	root.a 100 - -', '{h1 /default-rack 2,h2 /default-rack 3}');
 SELECT pg_temp.submit('0001', 'user', 'a', 1), pg_temp.heartbeat('h1'), pg_temp.ask('0001', 2, 1);
 SELECT pg_temp.heartbeat('h1'), pg_temp.heartbeat('h2');
 TABLE live;
 
-\echo V53: a reservation of one user leaves room for another
+\echo V53: the reservation of one user leaves room for another user
 SELECT pg_temp.configure('root - - -
 	root.a 100 100 0.25', '{node0 /default-rack 8,node1 /default-rack 8,node2 /default-rack 8}',
 	$$UPDATE yquota.queue SET minimum_user_limit_percent = 25 WHERE path = 'root.a'$$);
@@ -385,7 +385,7 @@ SELECT pg_temp.assign('node0'), (pg_temp.used('root.a')).*;
 SELECT pg_temp.assign('node1'), (pg_temp.used('root.a')).*;
 TABLE live;
 
-\echo V88: users of a queue, as its limits change
+\echo V88: active users of a queue while its limits change
 SELECT pg_temp.configure('root - - -
 	root.a 8.5 100 10
 	root.b 91.5 - -', '{node0 /default-rack 8}',
@@ -408,7 +408,7 @@ SELECT (pg_temp.used('root.a')).held;
 SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = pg_temp.id('0003'))) IS NOT NULL AS released;
 SELECT (pg_temp.used('root.a')).held;
 
-\echo V44: who has least of what is guaranteed comes first, as containers come and go
+\echo V44: the queue that uses the smallest part of its guarantee comes first, while containers start and end
 SELECT pg_temp.configure('root - - -
 	root.a 25 - 100
 	root.b 25 - 100
@@ -436,7 +436,7 @@ SELECT pg_temp.take('0004', 3) AS "1,2,3,1", pg_temp.give(2, 0, 0, 0) AS "3,2,3,
 SELECT pg_temp.ask('0002', 1, 1), pg_temp.ask('0004', 1, 1), pg_temp.assign('h1');
 TABLE live;
 
-\echo V23: the same of queues on several levels
+\echo V23: the same with queues on several levels
 SELECT pg_temp.configure('root - - -
 	root.a 10 - 100
 	root.a.a1 50 - 100
@@ -456,7 +456,7 @@ SELECT pg_temp.ask('0004', 1, 1), pg_temp.assign('h1'), pg_temp.ask('0002', 4, 1
 SELECT pg_temp.ask('0001', 1, 1), pg_temp.ask('0003', 2, 1), pg_temp.ask('0004', 2, 1);
 SELECT pg_temp.assign('h2'), pg_temp.assign('h2'), pg_temp.assign('h2');
 
-\echo V43: priorities of queues, and what they use of what is guaranteed
+\echo V43: the order of queues by priority and by the used part of their guarantee
 -- Configure queues of a cluster of 100 GB, each "name priority used/guaranteed guaranteed". Then
 -- give containers of 1 GB to the queues in the order that results.
 CREATE FUNCTION pg_temp.order(VARIADIC queues text[]) RETURNS text LANGUAGE plpgsql AS $$

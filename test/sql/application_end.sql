@@ -33,7 +33,7 @@ CREATE VIEW ended AS SELECT container_id, exit_status, "to" - "from" AS ran, amo
 CREATE VIEW told AS SELECT decision, container_id, node, yquota.amount(allocation, 'memory-mb') AS mb, execution_type, diagnostics FROM yquota.decision ORDER BY decision_id;
 CREATE VIEW counted AS SELECT metric, value FROM yquota.metrics WHERE family = 'scheduler' ORDER BY metric;
 
-\echo the scheduler has given 1 to 3, of which the resource manager has not heard of the third, and an OPPORTUNISTIC one; a feed has started another
+\echo the scheduler has given containers 1 to 3 and an OPPORTUNISTIC one; the resource manager does not know the third; a feed has started another one
 SELECT submit(1);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 2);
 SELECT count(*) FROM yquota.schedule();
@@ -60,19 +60,19 @@ SELECT * FROM ended;
 SELECT * FROM told;
 SELECT * FROM counted;
 SELECT * FROM yquota.verify();
-\echo once
+\echo a second call ends nothing again
 SELECT yquota.set_clock('2026-03-02 10:02+00');
 SELECT yquota.finish_application('application_1_0001', 'KILLED');
 SELECT count(*) FROM told;
 SELECT * FROM counted;
-\echo the resource manager reports earlier ends, and later ones
+\echo the resource manager reports some ends as earlier, and some as later
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
 	('CONTAINER_FINISH', 'container_1_0001_01_000001', '2026-03-02 10:00:30+00', 0, 'rm'),
 	('CONTAINER_FINISH', 'container_1_0001_01_000002', '2026-03-02 10:01:30+00', 0, 'rm');
 SELECT * FROM ended WHERE container_id ~ '0[12]$';
 SELECT acknowledge();
 
-\echo of other sources: suspect when they still run 10 minutes after the end, and alerted
+\echo containers from other sources are suspect when they still run 10 minutes after the end, and an alert is raised
 SELECT yquota.set_clock('2026-03-02 10:11+00');
 SELECT yquota.quota_compute() IS NOT NULL;
 SELECT container_id, reason FROM yquota.suspect_container;
@@ -82,23 +82,23 @@ SELECT yquota.quota_compute() IS NOT NULL;
 SELECT container_id, reason FROM yquota.suspect_container;
 SELECT kind, subject, detail FROM yquota.alert WHERE cleared_at IS NULL;
 SELECT labels, value FROM yquota.metrics WHERE family = 'suspect';
-\echo also after the application is forgotten
+\echo they stay suspect after the application is forgotten
 SELECT yquota.remove_finished_applications('infinity');
 SELECT yquota.quota_compute() IS NOT NULL;
 SELECT container_id, reason FROM yquota.suspect_container;
 SELECT count(*) FROM yquota.alert WHERE cleared_at IS NULL;
-\echo but not while an application of that id lives
+\echo they are not suspect while an application with that id lives
 BEGIN;
 SELECT submit(1);
 SELECT container_id, reason FROM yquota.suspect_container;
 ROLLBACK;
-\echo until it ends
+\echo they are suspect until they end
 INSERT INTO yquota.container_event (event, container_id, source) VALUES ('CONTAINER_FINISH', 'container_1_0001_02_000009', 'rm');
 SELECT yquota.quota_compute() IS NOT NULL;
 SELECT container_id, reason FROM yquota.suspect_container;
 SELECT count(*) FROM yquota.alert WHERE cleared_at IS NULL;
 SELECT count(*) FROM yquota_internal.ended_application;
-\echo a START that comes after the application has been looked at, and forgotten
+\echo a START arrives after the application has been checked and forgotten
 SELECT submit(2);
 SELECT yquota.finish_application('application_1_0002');
 INSERT INTO yquota.container_event (event, container_id, source) VALUES ('CONTAINER_FINISH', 'container_1_0002_01_000001', 'rm');
@@ -115,7 +115,7 @@ SELECT count(*) FROM yquota.release_containers('{container_1_0002_01_000002}');
 SELECT yquota.quota_compute() IS NOT NULL;
 SELECT count(*) FROM yquota_internal.ended_application;
 
-\echo a new attempt: what the former one had ends when the loss of its master is noticed
+\echo a new attempt: containers of the former attempt end when the loss of its master is noticed
 SELECT submit(3, am => true);
 SELECT container_id FROM yquota.schedule();
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 2);
@@ -129,7 +129,7 @@ SELECT * FROM runs;
 SELECT * FROM told;
 SELECT * FROM counted;
 SELECT acknowledge();
-\echo one that keeps its containers loses what it has not got
+\echo an application that keeps its containers loses those that it has not fetched
 SELECT state FROM yquota.submit_application('application_1_0010', 'ann', '{}', 'a', project => 'p', keep_containers => true);
 SELECT count(*) FROM yquota.schedule();
 SELECT yquota.request_containers('application_1_0010', '[memory-mb=1024]', 1);
@@ -143,7 +143,7 @@ SELECT * FROM runs;
 SELECT yquota.finish_application('application_1_0010');
 SELECT * FROM runs;
 SELECT acknowledge();
-\echo killed at the end of its lifetime, all of them end
+\echo an application is killed at the end of its lifetime, and all its containers end
 SELECT yquota.update_application_lifetime('application_1_0003', 60);
 SELECT yquota.set_clock('2026-03-02 10:24+00');
 SELECT application_id, containers FROM yquota.end_expired_applications();
@@ -151,7 +151,7 @@ SELECT * FROM runs;
 SELECT * FROM told;
 SELECT * FROM counted;
 SELECT acknowledge();
-\echo deleted by hand, one or all
+\echo one application is deleted by hand, then all
 SELECT submit(n) FROM generate_series(4, 6) AS n;
 SELECT yquota.request_containers('application_1_000' || n, '[memory-mb=1024]', 1) FROM generate_series(4, 6) AS n;
 SELECT count(*) FROM yquota.schedule();
@@ -162,7 +162,7 @@ SELECT * FROM runs;
 SELECT * FROM told;
 SELECT acknowledge();
 SELECT * FROM yquota.verify();
-\echo one that outlives it all the same
+\echo a disabled trigger lets a container outlive its application
 SELECT submit(7);
 SELECT yquota.request_containers('application_1_0007', '[memory-mb=1024]', 1);
 SELECT count(*) FROM yquota.schedule();
@@ -174,7 +174,7 @@ SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM ru
 DELETE FROM yquota_internal.request_counter;
 SELECT acknowledge();
 
-\echo moved to where the limit for masters is full, an application waits, and its master asks, cancels, updates and releases
+\echo an application that was moved waits because the limit for masters is full; its master asks, cancels, updates and releases
 DELETE FROM yquota.application;
 SELECT yquota.set_clock('2026-03-02 10:30+00');
 UPDATE yquota.queue SET maximum_am_resource_percent = 0.01 WHERE path = 'root.b';
@@ -192,12 +192,12 @@ SELECT yquota.update_blacklist('application_1_0021', '{elsewhere}');
 SELECT outcome FROM yquota.update_containers('application_1_0021', ARRAY[ROW('container_1_0021_01_000002', 0, '[memory-mb=2048,vcores=1]', NULL, 1, -1)::yquota.container_update_request]);
 SELECT decision, container_id FROM yquota.allocate_opportunistic('application_1_0021', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 SELECT count(*) FROM yquota.schedule();
-\echo served once it is ACTIVE again
+\echo it gets containers once it is ACTIVE again
 SELECT yquota.finish_application('application_1_0020');
 SELECT state, has_outstanding_requests FROM yquota.application WHERE application_id = 'application_1_0021';
 SELECT decision, container_id, queue FROM yquota.schedule();
 SELECT * FROM yquota.verify();
-\echo one that was never ACTIVE has no master that could ask; one outside of the cluster has
+\echo an application that was never ACTIVE has no master that could ask; one outside of the cluster has
 SELECT state FROM yquota.submit_application('application_1_0022', 'bob', '{}', 'b', project => 'p', am_resource => '[memory-mb=1024,vcores=1]');
 SELECT yquota.request_containers('application_1_0022', '[memory-mb=1024]', 1);
 SELECT state FROM yquota.submit_application('application_1_0023', 'bob', '{}', 'b', project => 'p', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true);
@@ -206,7 +206,7 @@ SELECT count(*) FROM yquota.schedule();
 SELECT yquota.finish_application('application_1_00' || n) FROM generate_series(20, 23) AS n;
 SELECT acknowledge();
 
-\echo given and not fetched: one ends when its time is over, however late that is noticed
+\echo a container that was given but not fetched ends when its time is over, however late that is noticed
 DELETE FROM yquota.application;
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT submit(8);
@@ -219,7 +219,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT send_start('container_1_0008_01_000009', 'application_1_0008');
 SELECT outcome FROM yquota.update_containers('application_1_0008', ARRAY[ROW('container_1_0008_01_000009', 0, '[memory-mb=2048,vcores=1]', NULL, 1, -1)::yquota.container_update_request]);
 SELECT decision FROM yquota.schedule();
-\echo acknowledged too late, but before the end is written: it goes on
+\echo a late acknowledgement that comes before the end is written keeps the container
 SELECT yquota.set_clock('2026-03-02 11:30+00');
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id ~ '02$'));
 SELECT count(*) FROM yquota.schedule();

@@ -53,7 +53,7 @@ CREATE FUNCTION pg_temp.finish(number integer) RETURNS void
 	UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock() WHERE application_id = 'application_1_' || number
 $$;
 
-\echo V58: weights after each creation, of 1200 GB
+\echo V58: the shares of 1200 GB by weight after each creation of a queue
 SELECT pg_temp.nodes('[memory-mb=1228800,vcores=1200]') \g /dev/null
 SELECT pg_temp.start('root.queues=a,b', 'root.a.capacity=1w', 'root.b.capacity=1w', 'root.a.queues=a1', 'root.a.a1.capacity=1w',
 	'root.auto-queue-creation-v2.enabled=true', 'root.a.auto-queue-creation-v2.enabled=true') \g /dev/null
@@ -86,7 +86,7 @@ SELECT queue, absolute FROM pg_temp.figures WHERE queue = 'root.a.a2-auto.a3-aut
 SELECT yquota.create_queue('root.a.a2-auto.a4-auto');
 SELECT queue, absolute FROM pg_temp.figures WHERE queue ~ 'a[34]-auto';
 
-\echo V59: refusals
+\echo V59: creations that are refused
 SELECT yquota.create_queue('root.a.a1.a2-auto');
 SELECT yquota.create_queue('root.a.a3-auto.a4-auto.a5-auto');
 SELECT pg_temp.set('root.a.auto-queue-creation-v2.maximum-queue-depth=3');
@@ -129,7 +129,7 @@ SELECT queue, effective FROM pg_temp.figures WHERE queue ~ 'root.a';
 -- a refused submission creates no queue
 SELECT path FROM yquota.queue ORDER BY path;
 
-\echo V61: a created leaf has no limit of users, and room for application masters
+\echo V61: a created leaf has no limit of users, and has room for application masters
 SELECT pg_temp.start('root.queues=a', 'root.a.capacity=1w', 'root.auto-queue-creation-v2.enabled=true') \g /dev/null
 SELECT yquota.create_queue('root.e-auto.user_0');
 DELETE FROM yquota.queue WHERE path = 'root.a';
@@ -169,7 +169,7 @@ SELECT yquota.create_queue('root.d.bad');
 SELECT state, decided_by, reason FROM yquota.submit_application('application_1_1', 'u', '{g}', 'root.d.bad', am_resource => '[memory-mb=1024]');
 SELECT path FROM yquota.queue WHERE path ~ 'root.d';
 
-\echo labels of templates, and weights on those that no template names
+\echo labels in templates, and weights for labels that no template names
 SELECT pg_temp.nodes('[memory-mb=10240,vcores=10]', '[memory-mb=10240,vcores=10]@gpu', '[memory-mb=10240,vcores=10]@ssd') \g /dev/null
 SELECT pg_temp.start('root.queues=a,c', 'root.accessible-node-labels.gpu.capacity=100', 'root.accessible-node-labels.ssd.capacity=100',
 	'root.a.capacity=1w', 'root.a.accessible-node-labels=*', 'root.a.accessible-node-labels.gpu.capacity=3w', 'root.a.accessible-node-labels.ssd.capacity=3w',
@@ -226,7 +226,7 @@ SELECT queue, inherited -> 'ordering_policy' AS ordering_policy FROM yquota.effe
 SELECT yquota.create_queue('root.c.p.q');
 SELECT yquota.create_queue('root.c.user_0.x');
 
-\echo V95: guarantees are given while there is room, and go from leaves without applications to those with
+\echo V95: leaves get guarantees while there is room; guarantees move from leaves without applications to leaves with some
 SELECT yquota.create_queue('root.c.user1');
 SELECT pg_temp.application(1, 'root.c.user1'), pg_temp.application(2, 'root.c.user_0') \g /dev/null
 SELECT yquota.create_queue('root.c.user3');
@@ -250,7 +250,7 @@ SELECT * FROM yquota.manage_queues() ORDER BY label COLLATE "C", active, queue;
 -- the queue is measured by its waiting applications
 SELECT queue, used_capacity, absolute_capacity FROM yquota.effective_queue WHERE queue = 'root.c.user4' AND label = '';
 
-\echo V98b: a change of the configuration
+\echo V98b: the configuration changes
 SELECT pg_temp.set('root.c.capacity=30', 'root.d.capacity=10', 'root.c.maximum-capacity=50');
 SELECT queue, capacity, absolute, maximum FROM pg_temp.figures WHERE queue ~ '^root.c.user[0-9_]+$';
 SELECT queue, applications FROM pg_temp.leaves WHERE queue ~ 'root.c.user5';
@@ -259,7 +259,7 @@ SELECT pg_temp.set('root.c.leaf-queue-template.capacity=25', 'root.c.leaf-queue-
 SELECT queue, capacity, absolute FROM pg_temp.figures WHERE queue ~ '^root.c.user[0-9_]+$';
 SELECT queue, factor FROM pg_temp.leaves WHERE queue ~ 'root.c.user5';
 
-\echo V68: a stopped leaf without applications gives its guarantee away
+\echo V68: a stopped leaf without applications gives up its guarantee
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.c.user3';
 SELECT queue, state FROM pg_temp.leaves WHERE queue ~ 'user3';
 SELECT pg_temp.finish(3) \g /dev/null
@@ -267,13 +267,13 @@ SELECT queue, state FROM pg_temp.leaves WHERE queue ~ 'user3';
 SELECT pg_temp.set('root.c.leaf-queue-template.user-limit-factor=3');
 SELECT queue, capacity, absolute, maximum FROM pg_temp.figures WHERE queue ~ 'root.c.user[35]$';
 
-\echo V98c: nodes come
+\echo V98c: nodes are added
 SELECT pg_temp.set('root.c.capacity=20', 'root.d.capacity=20', 'root.c.maximum-capacity=100', 'root.c.leaf-queue-template.capacity=50');
 SELECT queue, effective, effective_maximum FROM pg_temp.figures WHERE queue ~ 'root.c.user[1345]$';
 SELECT pg_temp.nodes('[memory-mb=16384,vcores=48]@SSD', '[memory-mb=16384,vcores=48]@GPU', '[memory-mb=16384,vcores=48]', '[memory-mb=128000,vcores=20]') \g /dev/null
 SELECT queue, effective, effective_maximum FROM pg_temp.figures WHERE queue ~ 'root.c.user[1345]$';
 
-\echo refusals of managed parents
+\echo creations that managed parents refuse
 SELECT pg_temp.set('root.d.auto-create-child-queue.max-queues=2');
 SELECT yquota.create_queue('root.d.x' || i) FROM generate_series(1, 2) AS i;
 SELECT yquota.create_queue('root.d.x3');
@@ -289,7 +289,7 @@ SELECT yquota.create_queue('root.d.x3');
 SELECT * FROM yquota.manage_queues();
 SELECT pg_temp.set('root.a.capacity=40', 'root.d.capacity=60');
 
-\echo V65: a submission needs no rule to create queues by weight
+\echo V65: a submission needs no mapping rule to create queues by weight
 CREATE FUNCTION pg_temp.submit(id text, username text, queue text, OUT state yquota.application_state, OUT leaf text, OUT reason text)
 	LANGUAGE sql AS $$
 	SELECT s.state, s.queue, s.reason FROM yquota.submit_application(id, username, '{g}', queue) AS s
@@ -298,7 +298,7 @@ SELECT pg_temp.start('root.queues=a', 'root.a.capacity=1w', 'root.a.queues=a1', 
 SELECT * FROM pg_temp.submit('application_1_1', 'u', 'root.a.a1-auto.a2-auto');
 SELECT path FROM yquota.queue WHERE auto_created ORDER BY path;
 
-\echo V67: one to a managed parent does, and only to one
+\echo V67: a leaf of a managed parent is created only by a mapping rule, and such a rule names a managed parent
 SELECT pg_temp.start('root.queues=a,c', 'root.a.capacity=80', 'root.c.capacity=20', 'root.a.queues=a1,a2', 'root.a.a1.capacity=100', 'root.a.a2.state=STOPPED',
 	'root.c.auto-create-child-queue.enabled=true', 'root.c.leaf-queue-template.capacity=50') \g /dev/null
 SELECT * FROM pg_temp.submit('application_1_1', 'u', 'root.c.u');
@@ -314,7 +314,7 @@ SELECT pg_temp.set('root.a.auto-create-child-queue.enabled=true', 'root.a.leaf-q
 SELECT pg_temp.set('root.a.a2.auto-create-child-queue.enabled=true', 'root.a.a2.leaf-queue-template.capacity=50');
 SELECT queue, kind, state FROM yquota.effective_queue ORDER BY ordinal;
 
-\echo V97: a queue elsewhere that is called the same is another one
+\echo V97: a queue with the same name elsewhere is another queue
 SELECT pg_temp.set('queue-mappings=u:%user:root.c.%user');
 SELECT * FROM pg_temp.submit('application_1_4', 'a1', 'default');
 SELECT path, auto_created FROM yquota.queue WHERE name = 'a1' ORDER BY path;
@@ -324,7 +324,7 @@ SELECT pg_temp.set('global-queue-max-application=1');
 SELECT maximum_applications FROM yquota.effective_queue WHERE queue = 'root.c.a1' AND label = '';
 SELECT * FROM pg_temp.submit('application_1_6', 'a1', 'default');
 
-\echo V98: no name is no queue
+\echo V98: an empty name is no queue
 SELECT pg_temp.start('root.queues=default', 'root.default.capacity=1w', 'root.auto-queue-creation-v2.enabled=true') \g /dev/null
 SELECT queue, s.* FROM unnest('{root..user,.user,root.}'::text[]) WITH ORDINALITY AS v (queue, number), pg_temp.submit('application_1_' || number, 'user', queue) AS s;
 SELECT path FROM yquota.queue ORDER BY path;
@@ -346,7 +346,7 @@ SELECT pg_temp.application(1, 'root.D.d2') \g /dev/null
 SELECT * FROM yquota.manage_queues();
 SELECT queue, effective FROM pg_temp.figures WHERE queue ~ 'root.D.';
 
-\echo what nobody uses goes
+\echo unused queues are removed
 SELECT yquota.set_clock('2026-01-01 00:00') \g /dev/null
 SELECT pg_temp.start('root.queues=a,b', 'root.a.capacity=1w', 'root.b.capacity=1w', 'root.a.auto-queue-creation-v2.enabled=true', 'root.b.auto-queue-creation-v2.enabled=true',
 	'root.b.auto-queue-creation-v2.template.auto-queue-creation-v2.queue-auto-removal.enable=false') \g /dev/null
@@ -391,7 +391,7 @@ SELECT path FROM yquota.queue ORDER BY path;
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
 SELECT yquota.reset_clock() \g /dev/null
 
-\echo files: created queues are in none, and importing one leaves them unless their parent goes
+\echo an exported file has no created queues; an import keeps them unless it removes their parent
 SELECT yquota.create_queue('root.a.x');
 SELECT property FROM yquota.export_hadoop_configuration() AS property;
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a,b", "yarn.scheduler.capacity.root.a.capacity": "1w",
@@ -408,7 +408,7 @@ SELECT path, auto_created FROM yquota.queue ORDER BY path;
 SELECT path FROM yquota_internal.queue_status ORDER BY path;
 SELECT count(*) FROM yquota_internal.created_queue;
 
-\echo lists and priorities of templates
+\echo access lists and priorities in templates
 SELECT pg_temp.start('root.queues=a,m', 'root.a.capacity=1w', 'root.m.capacity=1w', 'root.a.auto-queue-creation-v2.enabled=true',
 	'root.a.auto-queue-creation-v2.leaf-template.acl_submit_applications=leafy', 'root.a.auto-queue-creation-v2.template.acl_submit_applications=both',
 	'root.a.auto-queue-creation-v2.template.default-application-priority=4', 'root.a.*.auto-queue-creation-v2.template.acl_administer_queue=wild',

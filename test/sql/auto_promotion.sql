@@ -44,7 +44,7 @@ CREATE TEMPORARY VIEW log AS
 	SELECT decision, pg_temp.c(container_id) AS c, queue, node, allocation, locality, priority, allocation_request_id AS request, execution_type, diagnostics
 	FROM yquota.decision ORDER BY decision_id;
 
-\echo the worked example: two containers of four have run for ten minutes, and one has room
+\echo the worked example: two of four containers have run for ten minutes, and there is room for one
 BEGIN;
 UPDATE yquota.queue SET auto_promote_after = '10 min' WHERE path = 'root.a';
 SELECT pg_temp.start(2, 1, 'n1', 3072, 'GUARANTEED');
@@ -73,7 +73,7 @@ SELECT name, value FROM yquota_internal.opportunistic_figures() WHERE name = 'co
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo the one that has run longest first; room of the queue (12288), then of the node
+\echo the container that has run longest is promoted first, within the room of the queue (12288), then of the node
 BEGIN;
 UPDATE yquota.queue SET auto_promote_after = '1 min' WHERE path = 'root';
 SELECT count(pg_temp.start(1, n, CASE WHEN n % 2 = 0 THEN 'n1' ELSE 'n2' END, 2048)) FROM generate_series(1, 6) AS n;
@@ -90,7 +90,7 @@ SELECT decision, pg_temp.c(container_id) AS c, node FROM yquota.schedule();
 TABLE books;
 ROLLBACK;
 
-\echo a node without guaranteed room, a user at the limit, a reserved node, and a blacklisted one
+\echo containers that are not promoted: on a node without guaranteed room, of a user at the limit, on a reserved node, on a blacklisted node
 BEGIN;
 UPDATE yquota.queue SET auto_promote_after = '1 min' WHERE path = 'root';
 SELECT pg_temp.start(1, 1, 'n1', 2048);
@@ -127,7 +127,7 @@ SELECT decision, pg_temp.c(container_id) AS c FROM yquota.schedule();
 SELECT decision, diagnostics FROM yquota.decision WHERE decision = 'promoted';
 ROLLBACK;
 
-\echo what it waited and was paused does not count; the time of a leaf comes before that of the queue above
+\echo times of waiting and pausing do not count; the setting of a leaf comes before that of its parent
 BEGIN;
 UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
 UPDATE yquota.queue SET auto_promote_after = CASE path WHEN 'root' THEN interval '10 min' ELSE '5 min' END WHERE path IN ('root', 'root.b');
@@ -150,7 +150,7 @@ SELECT decision, pg_temp.c(container_id) AS c FROM yquota.schedule();
 SELECT decision, c, diagnostics FROM log WHERE decision = 'promoted';
 ROLLBACK;
 
-\echo at most a hundred in a cycle, and what requests want comes first
+\echo a cycle promotes at most a hundred containers, and requests come first
 BEGIN;
 UPDATE yquota.queue SET auto_promote_after = '1 s' WHERE path = 'root';
 UPDATE yquota.queue SET maximum_capacity = '100' WHERE path = 'root.a';
@@ -168,7 +168,7 @@ SELECT decision, queue FROM yquota.schedule();
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo what it pays: as OPPORTUNISTIC until then
+\echo a container pays as OPPORTUNISTIC until its promotion
 BEGIN;
 INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('execution_type', 'OPPORTUNISTIC', 0.25, '2026-03-02 10:00+00');
 UPDATE yquota.queue SET auto_promote_after = '10 s' WHERE path = 'root';
@@ -181,7 +181,7 @@ SELECT execution_type, "from", "to", amount FROM yquota.charge ORDER BY "from";
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo values that are refused, and imports, which leave it as it is
+\echo refused values; an import leaves the setting as it is
 \set VERBOSITY terse
 UPDATE yquota.queue SET auto_promote_after = '0' WHERE path = 'root.a';
 UPDATE yquota.queue SET auto_promote_after = '-1 s' WHERE path = 'root.a';
@@ -192,7 +192,7 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 SELECT path, capacity, auto_promote_after FROM yquota.queue ORDER BY path;
 ROLLBACK;
 
-\echo only administrators change it
+\echo only administrators change the setting
 CREATE ROLE yquota_promotion_operator;
 SELECT yquota.allow_role('yquota_promotion_operator', 'operator');
 SET ROLE yquota_promotion_operator;

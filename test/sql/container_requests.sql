@@ -33,20 +33,20 @@ SELECT pg_temp.submit('application_1_0001', 'a'), pg_temp.submit('application_1_
 	   pg_temp.submit('application_1_0003', 'b', false), pg_temp.submit('application_1_0004', 'a');
 SELECT application_id, state, has_outstanding_requests FROM yquota.application ORDER BY 1;
 
-\echo rounded up to whole steps of the minimum allocation, which is the least; one core for the default calculator
+\echo a request is rounded up to whole steps of the minimum allocation, and is at least one step; the default calculator gives one core
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1000,vcores=3]', 3);
 SELECT yquota.request_containers('application_1_0001', '[]', 1, priority => 2);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1025]', 1, priority => 3);
 SELECT * FROM asked;
-\echo a row replaces what was asked for with its priority, id and name
+\echo a row replaces the request with its priority, id and name
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=4096]', 5, relax_locality => false);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=4096]', 2, allocation_request_id => 7);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=2048]', 4, 'n1');
 SELECT * FROM asked;
-\echo nothing wanted anywhere ends all of that priority and id
+\echo a request for no containers anywhere ends all requests of that priority and id
 SELECT yquota.request_containers('application_1_0001', '[]', 0);
 SELECT * FROM asked;
-\echo many at once, the last one of a name counts; also as JSON
+\echo several requests in one call: the last one of a name counts; also as JSON
 SELECT yquota.request_containers('application_1_0001', ARRAY[
 	ROW('n1', '[memory-mb=1024]', 2, 5, NULL, NULL, NULL, NULL, NULL), ROW('/rack', '[memory-mb=1024]', 2, 5, NULL, false, ' ', NULL, NULL),
 	ROW(NULL, '[memory-mb=1024]', 9, 5, NULL, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 4, 5, NULL, NULL, ' gpu ', NULL, NULL)]::yquota.container_request[]);
@@ -58,14 +58,14 @@ SELECT * FROM asked;
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=8192]', 1);
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024]', 1, label => '', priority => 2);
 
-\echo the label of the submission comes before it
+\echo the label of the submission comes before the label of the queue
 BEGIN;
 UPDATE yquota.application SET node_label_expression = '' WHERE application_id = 'application_1_0002';
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024]', 1, priority => 3);
 SELECT p, label FROM asked WHERE application_id = 'application_1_0002';
 ROLLBACK;
 SELECT * FROM asked WHERE application_id = 'application_1_0002';
-\echo who wants nothing is not an active user
+\echo a user without outstanding requests is not active
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
 SELECT yquota.request_containers('application_1_0004', '{}');
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
@@ -75,7 +75,7 @@ SELECT yquota.update_blacklist('application_1_0001', '{n1,n2,/rack}', '{n2}');
 SELECT yquota.update_blacklist('application_1_0001', '{n1}');
 TABLE yquota.blacklist;
 
-\echo refused, and nothing is half done
+\echo a refused call changes nothing
 SELECT yquota.request_containers('application_1_0009', '[memory-mb=1024]', 1);
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
 SELECT yquota.request_containers(NULL, '[memory-mb=1024]', 1);
@@ -106,14 +106,14 @@ SELECT yquota.update_blacklist('application_1_0009', '{n1}');
 SELECT * FROM asked WHERE p = 8;
 TABLE yquota.blacklist;
 
-\echo it all goes with the application
+\echo the requests go with the application
 SELECT yquota.finish_application('application_1_0001');
 DELETE FROM yquota.application WHERE application_id = 'application_1_0002';
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1);
 SELECT * FROM asked;
 TABLE yquota.blacklist;
 
-\echo containers that are not wanted
+\echo an application releases containers
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 09:00+00', 'p', 'application_1_0004', 'ann', 'root.a', 'n1', '[memory-mb=1024]'),
 	('CONTAINER_START', 'c2', '2026-03-02 10:01+00', 'p', 'application_1_0004', 'ann', 'root.a', 'n1', '[memory-mb=1024]');

@@ -42,7 +42,7 @@ SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1);
 SELECT pg_temp.heartbeat('h1');
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id IN (pg_temp.c(1), pg_temp.c(2))));
 
-\echo more is pending until its own node is offered
+\echo an increase is pending until the own node of the container is offered
 SELECT yquota.set_clock('2026-03-02 10:10+00');
 SELECT yquota.update_container(pg_temp.c(2), 0, pg_temp.gb(4));
 TABLE pending;
@@ -56,17 +56,17 @@ TABLE running;
 SELECT application_id, has_outstanding_requests FROM yquota.application;
 SELECT decision, right(container_id, 9) AS container, node, allocation, locality FROM yquota.decision ORDER BY decision_id;
 SELECT queue, containers, allocation FROM yquota.queue_usage;
-\echo less is at once, and who asks for it has heard of the increase
+\echo a decrease takes effect at once; its version shows that the caller knows of the increase
 SELECT yquota.set_clock('2026-03-02 10:20+00');
 SELECT yquota.update_container(pg_temp.c(2), 1, pg_temp.gb(1));
 TABLE running;
 SELECT count(*) FROM yquota.decision;
 SELECT node, guaranteed, available FROM yquota.scheduler_node;
-\echo each update uses up a number of a container, as in Hadoop
+\echo each update uses up a container number, as in Hadoop
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 1);
 SELECT pg_temp.heartbeat('h1');
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
-\echo OPPORTUNISTIC at once, GUARANTEED when there is room; new containers come first
+\echo a demotion takes effect at once, a promotion when there is room; new containers come before promotions
 SELECT yquota.update_container(pg_temp.c(2), 2, execution_type => 'OPPORTUNISTIC');
 SELECT node, guaranteed, opportunistic FROM yquota.node_usage WHERE node = 'h1';
 SELECT yquota.update_container(pg_temp.c(2), 3, execution_type => 'GUARANTEED', priority => 7, allocation_request_id => 9);
@@ -76,12 +76,12 @@ SELECT pg_temp.heartbeat('h1');
 SELECT pg_temp.heartbeat('h1');
 TABLE running;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
-\echo what is charged: 2 GB and 1 core for 600 s, 4 GB for 600 s, 1 GB up to now
+\echo the charge: 2 GB and 1 core for 600 s, 4 GB for 600 s, then 1 GB until now
 SELECT yquota.set_clock('2026-03-02 10:30+00');
 SELECT right(container_id, 9) AS container, cost FROM yquota.container_cost WHERE container_id = pg_temp.c(2);
 SELECT * FROM yquota.verify();
 
-\echo several at once, as an application master asks; promotions, increases, demotions, decreases in this order
+\echo several updates in one call of an application master; the order is promotions, increases, demotions, decreases
 SELECT right(container_id, 9) AS container, outcome, reason, version, allocation
 FROM yquota.update_containers('application_1_0001', ARRAY[
 	ROW(pg_temp.c(1), 0, pg_temp.gb(2), NULL, NULL, NULL), ROW(pg_temp.c(2), 4, '[memory-mb=9000]', NULL, NULL, NULL),
@@ -90,24 +90,24 @@ FROM yquota.update_containers('application_1_0001', ARRAY[
 	ROW(pg_temp.c(2), 4, NULL, 'GUARANTEED', NULL, NULL), ROW(pg_temp.c(2), 4, NULL, 'OPPORTUNISTIC', NULL, NULL)]::yquota.container_update_request[]);
 TABLE pending;
 TABLE running;
-\echo the next increase replaces the first, a decrease or the present size ends it; rounded up
+\echo the next increase replaces the first; a decrease or a request for the present size ends it; sizes are rounded up
 SELECT yquota.update_container(pg_temp.c(1), 0, '[memory-mb=2500,vcores=3]');
 TABLE pending;
 SELECT yquota.update_container(pg_temp.c(1), 0, pg_temp.gb(1));
 TABLE pending;
 SELECT application_id, has_outstanding_requests FROM yquota.application;
-\echo a promotion that is outstanding is not replaced, and only GUARANTEED ones become larger
+\echo an outstanding promotion is not replaced, and only GUARANTEED containers become larger
 SELECT yquota.update_container(pg_temp.c(2), 5, execution_type => 'GUARANTEED');
 SELECT yquota.update_container(pg_temp.c(2), 5, execution_type => 'GUARANTEED');
 SELECT yquota.update_container(pg_temp.c(2), 5, pg_temp.gb(2));
 TABLE pending;
-\echo less that is rounded up to what there is counts as an update
+\echo a decrease that is rounded up to the present size counts as an update
 BEGIN;
 SELECT yquota.update_container(pg_temp.c(1), 0, '[memory-mb=100,vcores=1]');
 SELECT * FROM running WHERE container LIKE '%_01_000001';
 ROLLBACK;
 
-\echo what is refused is an error
+\echo a refused update is an error
 SELECT yquota.update_container('container_9', 0, pg_temp.gb(1));
 SELECT yquota.update_container(pg_temp.c(2), 1, pg_temp.gb(1));
 SELECT yquota.update_container(pg_temp.c(2), -1, pg_temp.gb(1));
@@ -128,7 +128,7 @@ SELECT yquota.update_container('nowhere', 0, pg_temp.gb(2));
 SELECT yquota.update_container('alone', 0, pg_temp.gb(2));
 SELECT yquota.release_containers('{nowhere,alone}');
 
-\echo V112: an increase is reserved, and fulfilled when there is room
+\echo V112: room for an increase is reserved, and the increase is made when there is room
 SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE container_id NOT IN (pg_temp.c(1))));
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1, 'h1'), yquota.request_containers('application_1_0001', pg_temp.gb(2), 1, '/default-rack', relax_locality => false),
 	   yquota.request_containers('application_1_0001', pg_temp.gb(2), 1, relax_locality => false);
@@ -145,7 +145,7 @@ TABLE running;
 TABLE reserved;
 SELECT node, guaranteed, available FROM yquota.scheduler_node ORDER BY 1;
 SELECT application_id, pending_containers, pending, reserved_containers, reserved FROM yquota.scheduler_application;
-\echo and given up when the increase is called off
+\echo the reservation is given up when the increase is cancelled
 SELECT yquota.update_container(pg_temp.c(1), 1, pg_temp.gb(1));
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1);
 SELECT pg_temp.heartbeat('h1');
@@ -156,7 +156,7 @@ SELECT yquota.update_container(pg_temp.c(1), 2, pg_temp.gb(1));
 SELECT pg_temp.heartbeat('h1');
 TABLE reserved;
 TABLE running;
-\echo or when the container ends, or another size is asked for
+\echo the reservation is given up when the container ends, or another size is asked for
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 2);
 SELECT pg_temp.heartbeat('h1'), pg_temp.heartbeat('h1');
 SELECT yquota.update_container((SELECT max(container_id) FROM yquota.container), 0, pg_temp.gb(7));
@@ -185,7 +185,7 @@ TABLE pending;
 SELECT queue, containers, allocation FROM yquota.queue_usage;
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'h2';
 
-\echo nobody acknowledges an increase: it is taken back, unless node managers are told by themselves
+\echo an increase that nobody acknowledges is taken back, unless node managers are told of it directly
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 SELECT yquota.update_container((SELECT max(container_id) FROM yquota.container), 0, pg_temp.gb(4));
 SELECT pg_temp.heartbeat('h1');
@@ -201,14 +201,14 @@ TABLE running;
 SELECT count(*) FROM yquota.decision;
 SELECT * FROM yquota.verify();
 
-\echo a what-if; a cycle in the middle of it
+\echo a what-if with a cycle in the middle of it
 BEGIN;
 SELECT yquota.update_container(pg_temp.c(1), 2, pg_temp.gb(2));
 SELECT pg_temp.heartbeat('h1');
 ROLLBACK;
 TABLE running;
 TABLE pending;
-\echo it all goes with the application
+\echo updates go with the application
 SELECT yquota.update_container(pg_temp.c(1), 2, pg_temp.gb(2));
 SELECT yquota.finish_application('application_1_0001');
 TABLE pending;

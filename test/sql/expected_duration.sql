@@ -21,14 +21,14 @@ SELECT accepted FROM yquota.report_nodes(ARRAY[(SELECT jsonb_populate_record(NUL
 CREATE FUNCTION pg_temp.ask(duration interval, count integer DEFAULT 1, name text DEFAULT '*', type yquota.execution_type DEFAULT 'OPPORTUNISTIC') RETURNS bigint LANGUAGE sql AS
 	$$SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', count, name, execution_type => type, expected_duration => duration)$$;
 
-\echo what is no duration is refused
+\echo an invalid duration is refused
 SELECT pg_temp.ask('0');
 SELECT pg_temp.ask('-1 s');
 SELECT pg_temp.ask('1 day -24 hours');
 SELECT pg_temp.ask('36500 days 1 us');
 SELECT pg_temp.ask('178000000 years');
 
-\echo a request for * sets it, a node or rack does not, and a GUARANTEED one has none
+\echo a request for * sets the duration, a request for a node or rack does not, and a GUARANTEED request has none
 SELECT pg_temp.ask('90 s', 3);
 SELECT pg_temp.ask('5 s', 1, '/r1');
 SELECT pg_temp.ask('5 s', 1, '*', 'GUARANTEED');
@@ -37,7 +37,7 @@ SELECT pg_temp.ask(NULL, 3);
 SELECT resource_name, execution_type, count, expected_duration FROM yquota.resource_request ORDER BY 1, 2;
 SELECT pg_temp.ask('1 month 36 hours', 2);
 
-\echo it goes with the container: first beside it, then with the queue of its node
+\echo the duration goes with the container: first in a table of its own, then in the queue of the node
 SELECT right(container_id, 2) AS c FROM yquota.allocate_opportunistic('application_1_0001');
 SELECT right(container_id, 2) AS c FROM yquota.allocate_opportunistic('application_1_0001',
 	ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
@@ -48,13 +48,13 @@ SELECT action, right(container_id, 2) AS c FROM yquota.enqueue_container('n1', '
 SELECT right(container_id, 2) AS c, state, expected_duration FROM yquota.readable_node_queue ORDER BY 1;
 SELECT right(container_id, 2) AS c, expected_duration FROM yquota_internal.expected_duration ORDER BY 1;
 
-\echo that of a container which ends elsewhere is forgotten
+\echo the duration of a container that ends elsewhere is forgotten
 SELECT yquota_internal.forget_expected_durations(100);
 SELECT right(r, 2) FROM yquota.release_containers('{container_1_0001_01_000002}') AS r;
 SELECT yquota_internal.forget_expected_durations(100);
 SELECT yquota_internal.forget_expected_durations(100);
 
-\echo local schedulers tell it
+\echo local schedulers report the duration
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true;
 SELECT outcome, node, count, expected_duration FROM yquota.allocate_distributed(
 	ARRAY[ROW('n1', '/r1', '')::yquota.leased_node],
@@ -70,7 +70,7 @@ SELECT accepted FROM yquota.report_distributed_containers('n9', ARRAY[pg_temp.gi
 SELECT split_part(container_id, '_', 5) AS c, expected_duration FROM yquota_internal.expected_duration ORDER BY 1;
 SELECT * FROM yquota.verify();
 
-\echo waits: a runs since 20 s of 60, b since 20 s of 30, c is not known; d waits for 90, and e, not known, for the mean
+\echo estimated waits: a has run for 20 s of 60, b for 20 s of 30, c has no duration; d waits for 90 s, and e, without duration, for the mean
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = false, node_load_comparator = 'QUEUE_WAIT_TIME';
 INSERT INTO yquota.node (name, total) VALUES ('w', '[memory-mb=3072,vcores=8]');
 CREATE FUNCTION pg_temp.come(id text, duration interval, type text DEFAULT 'OPPORTUNISTIC') RETURNS text LANGUAGE plpgsql AS $$
@@ -94,21 +94,21 @@ SELECT pg_temp.wait();
 SELECT pg_temp.come('c', NULL);
 SELECT pg_temp.wait();
 SELECT pg_temp.come('a', '60 s'), pg_temp.come('b', '30 s');
-\echo nothing waits
+\echo no container waits
 SELECT pg_temp.wait();
 SELECT pg_temp.come('d', '90 s'), pg_temp.come('e', NULL);
 SELECT node, state, state_at, expected_duration FROM yquota.node_queue WHERE node = 'w' ORDER BY place;
-\echo the mean of 60, 30 and 90 is 60: of c, a, b, d and e are left 60, 60, 30, 90 and 60 s, less what they ran, and three run
+\echo the mean of 60, 30 and 90 is 60: c, a, b, d and e have left 60, 60, 30, 90 and 60 s, less the time they ran, and three run
 SELECT pg_temp.wait(after => '20 s');
-\echo b and then all are over their time: d and e are left
+\echo b, then all that run, are over their time: d and e are left
 SELECT pg_temp.wait(after => '30 s');
 SELECT pg_temp.wait(after => '1 hour');
-\echo what the node tells counts
+\echo the wait that the node reports comes before the estimate
 SELECT pg_temp.wait('5 s');
-\echo GUARANTEED ones, and those that are being killed, do not count: a, d and e are left, and c with the mean of 75 s
+\echo GUARANTEED containers, and those that are being killed, do not count: a, d and e are left, and c with the mean of 75 s
 SELECT pg_temp.come('g', NULL, 'GUARANTEED');
 SELECT pg_temp.wait();
-\echo under another comparator nothing is estimated
+\echo with another comparator no wait is estimated
 UPDATE yquota.scheduler_setting SET node_load_comparator = NULL;
 SELECT pg_temp.wait();
 SELECT * FROM yquota.verify();

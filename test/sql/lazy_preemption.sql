@@ -55,7 +55,7 @@ CREATE TEMPORARY VIEW killable AS
 	SELECT replace(m.container_id, 'container_1_', '') AS container, c.node, yquota.amount(c.allocation, 'memory-mb') AS mb
 	FROM yquota.preemption_mark AS m JOIN yquota.container AS c USING (container_id) WHERE m.is_killable ORDER BY m.container_id;
 
-\echo one leaf has the cluster; another one below its guarantee makes containers killable, which go on to run
+\echo one leaf has the whole cluster; another leaf below its guarantee makes containers killable, but they run on
 SELECT pg_temp.submit(1, 'ann', 'a', 16);
 SELECT count(*) FROM pg_temp.cycle();
 SELECT pg_temp.submit(2, 'bob', 'x', 2, 2048);
@@ -65,11 +65,11 @@ SELECT * FROM killable;
 SELECT count(*) FROM yquota.container;
 SELECT pg_temp.forget();
 
-\echo a dry run tells what would die, and changes nothing
+\echo a dry run names the containers that would be killed, and changes nothing
 SELECT * FROM pg_temp.cycle(dry => true);
 SELECT count(*) AS killable, (SELECT count(*) FROM yquota.decision) AS decisions, (SELECT count(*) FROM yquota.container) AS running FROM killable;
 
-\echo an allocation kills what it needs, the oldest containers of the node first
+\echo an allocation kills the containers whose room it needs, the oldest ones of the node first
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 1);
 SELECT * FROM pg_temp.cycle();
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048,vcores=1]', 1);
@@ -80,12 +80,12 @@ FROM yquota.decision ORDER BY decision_id;
 SELECT replace(container_id, 'container_1_', '') AS container, exit_status, source FROM yquota.container_event
 WHERE event = 'CONTAINER_FINISH' ORDER BY 1;
 SELECT * FROM yquota.verify();
-\echo why they ended: the round that had them killable, and what needed their room
+\echo the reasons of the kills: the round that made the container killable, and the request that needed its room
 SELECT replace(container_id, 'container_1_', '') AS container, username, queue, marked_at, killed_at, is_advised, selector,
 	   needed_by_application, needed_by_queue FROM yquota.preempted_container ORDER BY 1;
 SELECT DISTINCT used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted FROM yquota.preempted_container;
 
-\echo a leaf that has its guarantee does not get the room
+\echo a leaf that already has its guarantee does not get the room
 SELECT pg_temp.forget();
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 1);
 SELECT * FROM pg_temp.cycle();
@@ -98,7 +98,7 @@ SELECT * FROM pg_temp.cycle('{n2}', dry => true, explain => true);
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 SELECT * FROM killable;
 
-\echo what ends by itself leaves free room, which is used first
+\echo a container that ends by itself leaves free room, which is used first
 INSERT INTO yquota.container_event (event, container_id, exit_status)
 SELECT 'CONTAINER_FINISH', min(container_id), 0 FROM yquota.preemption_mark WHERE is_killable;
 SELECT count(*) FROM killable;
@@ -107,7 +107,7 @@ SELECT yquota.request_containers('application_1_0003', '[memory-mb=2048,vcores=1
 SELECT * FROM pg_temp.cycle();
 SELECT * FROM killable;
 
-\echo when lazy preemption is switched off, the room may still be used, and rounds kill what they select
+\echo after lazy preemption is switched off, killable room may still be used, and rounds kill the containers that they select
 UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = NULL;
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024,vcores=1]', 2);
 SELECT * FROM pg_temp.cycle('{n2}', dry => true);
@@ -118,7 +118,7 @@ SELECT replace(container_id, 'container_1_', '') AS container, needed_by_queue, 
 SELECT * FROM pg_temp.cycle();
 SELECT pg_temp.forget();
 
-\echo a parent at its maximum lets one child take the room of another
+\echo in a parent at its maximum, one child takes the room of another
 UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = true;
 UPDATE yquota.queue SET maximum_capacity = '50' WHERE path = 'root.b';
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id <> 'application_1_0001'));
@@ -148,7 +148,7 @@ SELECT * FROM pg_temp.cycle('{n1}', dry => true, explain => true);
 SELECT * FROM pg_temp.cycle();
 SELECT queue, yquota.amount(used, 'memory-mb') AS used, yquota.amount(maximum, 'memory-mb') AS maximum FROM yquota.preemption_state;
 
-\echo with the room of another queue, its children lose what is past its maximum elsewhere
+\echo when a child takes room of another queue, its siblings lose elsewhere what is beyond the maximum of the parent
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024,vcores=1]', 1);
 SELECT * FROM pg_temp.preempt();
 SELECT * FROM killable;
@@ -157,7 +157,7 @@ SELECT * FROM pg_temp.cycle('{n1}');
 SELECT queue, yquota.amount(used, 'memory-mb') AS used, yquota.amount(maximum, 'memory-mb') AS maximum FROM yquota.preemption_state;
 SELECT * FROM yquota.verify();
 
-\echo a container that is killable gets no more
+\echo a killable container gets no increase
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 SELECT count(*) FROM yquota.release_containers('{container_1_0002_01_000008}');
 SELECT pg_temp.make_killable('container_1_0003_01_000005'), pg_temp.make_killable('container_1_0001_01_000002');

@@ -89,25 +89,25 @@ CREATE TEMPORARY VIEW queue AS
 	FROM yquota.node_queue AS q LEFT JOIN yquota.container AS c USING (container_id)
 	ORDER BY q.left_at IS NOT NULL, q.state IN ('QUEUED', 'PAUSED'), q.place;
 
-\echo E1: both run
+\echo E1: both containers run
 BEGIN; SELECT * FROM pg_temp.play('G 1024', 'O 1024'); TABLE queue; ROLLBACK;
-\echo E2: larger than the node, both wait
+\echo E2: both are larger than the node, so both wait
 BEGIN; SELECT * FROM pg_temp.play('G 3072', 'O 3072'); TABLE queue; ROLLBACK;
-\echo E3: the first runs, two wait
+\echo E3: the first runs, and two wait
 BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'O 1024'); TABLE queue; ROLLBACK;
-\echo E4: ten wait, the eleventh is rejected
+\echo E4: ten wait, and the eleventh is rejected
 BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 2048 x 11');
 SELECT state, left_reason, exit_status, diagnostics, queue_limit, count(*) FROM yquota.node_queue GROUP BY 1, 2, 3, 4, 5 ORDER BY 1; ROLLBACK;
-\echo E5: the first is killed, the second waits until the guaranteed one has ended
+\echo E5: the first is killed, and the second waits until the guaranteed one has ended
 BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 2048', 'G 2048', 'end 1', 'end 3'); TABLE queue; ROLLBACK;
-\echo E6: with pauses, the first goes on afterwards
+\echo E6: where containers are paused, the first goes on afterwards
 BEGIN; UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
 SELECT * FROM pg_temp.play('O 2048', 'G 2048', 'pause 1'); TABLE queue; SELECT * FROM pg_temp.play('end 2'); TABLE queue;
 SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision ORDER BY decision_id; ROLLBACK;
-\echo E7: a limit of two drops the four newest
+\echo E7: a limit of two rejects the four newest
 BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512 x 6', 'limit 2'); TABLE queue;
 SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision ORDER BY decision_id; ROLLBACK;
-\echo E8: one that waits is killed
+\echo E8: a waiting container is killed
 BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512 x 2', 'end 2'); TABLE queue; ROLLBACK;
 \echo E9: the two newest are killed
 BEGIN; SELECT * FROM pg_temp.play('O 512 x 3', 'G 1500', 'end 3', 'end 2'); TABLE queue; ROLLBACK;
@@ -115,30 +115,30 @@ BEGIN; SELECT * FROM pg_temp.play('O 512 x 3', 'G 1500', 'end 3', 'end 2'); TABL
 BEGIN; SELECT * FROM pg_temp.play('O 512 x 4', 'G 512 x 2'); TABLE queue;
 SELECT pg_temp.n(container_id) AS c, pg_temp.n(made_room_for) AS made_room_for, diagnostics FROM yquota.node_queue WHERE state = 'KILLING' ORDER BY place;
 ROLLBACK;
-\echo E11: of two that wait the first is stopped
+\echo E11: of two waiting containers the first is stopped
 BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512', 'O 512', 'end 2'); TABLE queue; ROLLBACK;
-\echo E12: one that waits is promoted, and made room for
+\echo E12: a waiting container is promoted, and the node makes room for it
 BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'promote 2', 'end 1'); TABLE queue; ROLLBACK;
-\echo E13: one that runs is demoted, and goes on
+\echo E13: a running container is demoted, and goes on
 BEGIN; SELECT * FROM pg_temp.play('G 512', 'demote 1'); TABLE queue;
 -- from now on container 1 can be killed
 SELECT * FROM pg_temp.play('G 2048', 'end 1'); ROLLBACK;
-\echo E14: fit, fit, no
+\echo E14: two fit, and the third does not
 BEGIN; UPDATE yquota.node SET total = '[memory-mb=1024,vcores=8]'; UPDATE yquota.scheduler_setting SET vmem_pmem_ratio = 2;
 SELECT * FROM pg_temp.play('O [memory-mb=512,vcores=4] x 3'); ROLLBACK;
-\echo E15: without a queue for opportunistic containers guaranteed ones start by force
+\echo E15: on a node without a queue for opportunistic containers, guaranteed ones start by force
 BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = NULL; UPDATE yquota.node SET total = '[memory-mb=2048,vcores=1]';
 SELECT * FROM pg_temp.play('G [memory-mb=2048,vcores=4]', 'G 512'); ROLLBACK;
-\echo E16: and opportunistic ones are rejected, though the node is idle
+\echo E16: on such a node, opportunistic containers are rejected although the node is idle
 BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = 0;
 SELECT * FROM pg_temp.play('O 512'); TABLE queue;
 SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision; ROLLBACK;
 
-\echo a node that reports a capacity of its own has that one
+\echo a node that reports a queue capacity of its own has that capacity
 BEGIN;
 SELECT node, accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL, NULL)::yquota.node_report]);
 SELECT * FROM pg_temp.play('G 2048', 'O 512 x 2'); SELECT DISTINCT decision, execution_type, queue_limit FROM yquota.decision JOIN yquota.node_queue USING (container_id, execution_type); ROLLBACK;
-\echo the last one that it told, also while the load list keeps the one that it came with; it outlives reports, which are not logged
+\echo the last reported capacity counts, even where the load list keeps the first; it outlives the reports, which are not logged
 BEGIN;
 SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL, NULL)::yquota.node_report]);
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
@@ -146,7 +146,7 @@ SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 2, NUL
 SELECT queue_capacity FROM yquota.node_queue_report;
 DELETE FROM yquota_internal.node_queue_report;
 SELECT * FROM pg_temp.play('G 2048', 'O 512 x 3'); SELECT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected';
-\echo a node that leaves service keeps it, and one that tells none any more, or is removed, does not
+\echo a node out of service keeps its capacity; a node that reports none any more, or is removed, loses it
 UPDATE yquota.node SET state = 'LOST'; UPDATE yquota.node SET state = 'RUNNING';
 SELECT * FROM yquota_internal.node_queue_capacity;
 SAVEPOINT told;
@@ -157,10 +157,10 @@ ROLLBACK TO told;
 DELETE FROM yquota.node;
 SELECT count(*) FROM yquota_internal.node_queue_capacity;
 ROLLBACK;
-\echo BY_RESOURCES: as many wait as the room holds, and nothing starts by force
+\echo BY_RESOURCES: as many containers wait as fit into the node, and none starts by force
 BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_policy = 'BY_RESOURCES', opportunistic_queue_capacity = 0;
 SELECT * FROM pg_temp.play('G 1024', 'O 1024', 'O 512', 'G 4096'); TABLE queue; ROLLBACK;
-\echo a call that is repeated gives the first answer and changes nothing
+\echo a repeated call returns the first answer and changes nothing
 BEGIN;
 SELECT * FROM pg_temp.play('O 1024', 'O 1024', 'O 512', 'G 1024');
 CREATE TEMPORARY TABLE before AS SELECT to_jsonb(q) AS row FROM yquota.node_queue AS q;
@@ -173,7 +173,7 @@ SELECT count(*) AS ends FROM yquota.container_event WHERE event = 'CONTAINER_FIN
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo the time of waiting
+\echo times of waiting
 BEGIN;
 UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
 SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'G 2048', 'pause 1', 'end 3', 'end 1', 'limit 5', 'end 2');
@@ -195,7 +195,7 @@ SELECT container_id FROM yquota.container_ended('n', pg_temp.c(2), yquota.clock(
 SELECT waited, left_at - enqueued_at AS there, exit_status FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
 ROLLBACK;
 
-\echo an end that another source reports is seen by the next call
+\echo the next call sees an end that another source has reported
 BEGIN;
 SELECT * FROM pg_temp.play('O 2048', 'O 2048', 'O 1024');
 SELECT pg_temp.n(r) AS released FROM yquota.release_containers(ARRAY[pg_temp.c(1), pg_temp.c(3)]) AS r;
@@ -204,7 +204,7 @@ SELECT action, pg_temp.n(container_id) AS c FROM yquota.node_work('n');
 SELECT pg_temp.advance();
 TABLE queue;
 SELECT action, pg_temp.n(container_id) AS c, exit_status FROM yquota.node_work('n');
-\echo the agent tells it too: the earliest end counts, and what lies behind it is noted
+\echo the agent reports the ends, too: the earliest end counts, and every reported end is kept
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
 SELECT pg_temp.ended(1, 143), pg_temp.ended(1, 143), pg_temp.ended(3, 143);
 SELECT action, pg_temp.n(container_id) AS c FROM yquota.node_work('n');
@@ -214,7 +214,7 @@ SELECT pg_temp.n(container_id) AS c, occurred_at::time, exit_status, is_own FROM
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo ends and promotions that one call sees: what has ended does not start, and nothing starts to be killed at once
+\echo one call sees ends and promotions: an ended container does not start, and none starts only to be killed at once
 BEGIN;
 SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'O 1024', 'O 1536');
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
@@ -227,7 +227,7 @@ SELECT event, is_running FROM yquota.container_event WHERE container_id = pg_tem
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo work of the agent, until it acknowledges it
+\echo work stays with the agent until the agent acknowledges it
 BEGIN;
 SELECT * FROM pg_temp.play('G 1024', 'O 512');
 SELECT action, pg_temp.n(container_id) AS c, execution_type, allocation FROM yquota.node_work('n');
@@ -255,7 +255,7 @@ SELECT action, pg_temp.n(container_id) AS c FROM yquota.node_work('n');
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo recovery: what runs goes on, what waits goes on to wait, what is not there has ended
+\echo recovery: running containers run on, waiting containers wait on, missing containers have ended
 BEGIN;
 UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
 SELECT * FROM pg_temp.play('O 512', 'O 512', 'O 512', 'O 512', 'O 512', 'G 512', 'pause 4', 'O 2048');
@@ -270,14 +270,14 @@ SELECT pg_temp.n(container_id) AS c, exit_status, left_reason FROM yquota.node_q
 SELECT action, pg_temp.n(container_id) AS c
 FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(20)]);
 SELECT * FROM yquota.verify();
-\echo one that waits in the rows, and runs as the agent says, runs
+\echo a container that waits by the rows but runs by the report of the agent runs
 SELECT action, pg_temp.n(container_id) AS c
 FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(7), pg_temp.c(20)]);
 TABLE queue;
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo a lost node: what waited is told as rejected
+\echo a lost node: its waiting containers are reported as rejected
 BEGIN;
 SELECT * FROM pg_temp.play('O 2048', 'O 512', 'G 2048', 'O 512');
 SELECT pg_temp.n(l.container_id) AS lost FROM yquota.node_lost('n') AS l;
@@ -292,7 +292,7 @@ SELECT action, pg_temp.n(container_id) AS c, exit_status, diagnostics FROM yquot
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo a node that is gone starts nothing, and learns of ends
+\echo a removed node starts nothing, but learns of ends
 BEGIN;
 SELECT * FROM pg_temp.play('O 2048', 'O 512');
 DELETE FROM yquota.node;
@@ -300,35 +300,35 @@ SELECT pg_temp.ended(1), pg_temp.advance(), pg_temp.ended(2);
 SELECT pg_temp.advance();
 ROLLBACK;
 
-\echo a demotion and a promotion of what waits, by the resource manager
+\echo the resource manager demotes and promotes waiting containers
 BEGIN;
 INSERT INTO yquota.queue (path, capacity, position) VALUES ('root', NULL, 1), ('root.default', '100', 2);
 COMMIT;
 SELECT s.state FROM yquota.submit_application('application_1_0009', 'u', '{}', 'default', project => 'p', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true) AS s;
 BEGIN;
 SELECT * FROM pg_temp.play('O 1024', 'G 2048', 'O 1024');
-\echo U3: another version
+\echo U3: an update with another version
 SELECT outcome, reason, version FROM yquota.update_containers('application_1_0009', ARRAY[ROW(pg_temp.c(3), 1, NULL, 'GUARANTEED', 1, -1)::yquota.container_update_request]);
 \echo U1: a promotion is pending until the node is considered
 SELECT yquota.update_container(pg_temp.c(3), 0, execution_type => 'GUARANTEED');
-\echo U2: and is refused meanwhile
+\echo U2: another update is refused meanwhile
 SELECT outcome, reason, version FROM yquota.update_containers('application_1_0009', ARRAY[ROW(pg_temp.c(3), 0, NULL, 'GUARANTEED', 1, -1)::yquota.container_update_request]);
-\echo U5: a demotion is at once, and the node learns of it at the next call
+\echo U5: a demotion takes effect at once, and the node learns of it at the next call
 SELECT yquota.update_container(pg_temp.c(2), 0, execution_type => 'OPPORTUNISTIC');
 TABLE queue;
 SELECT * FROM yquota.scheduler_node \gx
-\echo U4: the node is considered: the promoted one waits before the demoted one, which goes to the end
+\echo U4: when the node is considered, the promoted container waits before the demoted one, which goes to the end
 SELECT decision, pg_temp.n(container_id) AS c FROM yquota.node_heartbeat('{n}');
 SELECT pg_temp.advance();
 TABLE queue;
 SELECT pg_temp.n(c.container_id) AS c, c.execution_type, v.version FROM yquota.container AS c JOIN yquota_internal.container_version AS v USING (container_id) ORDER BY 1;
 SELECT pg_temp.ended(1);
 SELECT * FROM yquota.verify();
-\echo U6: one that has ended
+\echo U6: an update of a container that has ended
 SELECT outcome, reason, version FROM yquota.update_containers('application_1_0009', ARRAY[ROW(pg_temp.c(1), 0, NULL, 'GUARANTEED', 1, -1)::yquota.container_update_request]);
 ROLLBACK;
 
-\echo input that makes no sense
+\echo invalid input
 SELECT * FROM yquota.enqueue_container(NULL, 'c');
 SELECT * FROM yquota.enqueue_container('n', '');
 SELECT * FROM yquota.enqueue_container('nowhere', 'c');
@@ -354,7 +354,7 @@ SET yquota.charging = 'deferred';
 SELECT * FROM yquota.advance_node_queue('n');
 RESET yquota.charging;
 
-\echo operators are the agents, viewers read, members see what is theirs
+\echo agents are operators; viewers read; members see only their rows
 CREATE ROLE regress_yquota_operator;
 CREATE ROLE regress_yquota_viewer;
 CREATE ROLE regress_yquota_member;
@@ -395,7 +395,7 @@ UPDATE yquota.node_queue SET state = 'GONE', left_at = yquota.clock(), left_reas
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo an agent reports the end of a container that was archived, or voided, while it ran
+\echo an agent reports the end of a container that was archived or voided while it ran
 BEGIN;
 SELECT pg_temp.ended(51);
 SELECT pg_temp.start(n, 'OPPORTUNISTIC', '[memory-mb=512,vcores=1]'), pg_temp.enqueue(n) FROM generate_series(60, 62) AS n;
@@ -413,7 +413,7 @@ SELECT pg_temp.n(container_id) AS number, state, left_reason, exit_status, is_ac
 SELECT pg_temp.ended(99);
 ROLLBACK;
 
-\echo an agent that does not kill
+\echo an agent does not kill a container
 BEGIN;
 SELECT pg_temp.ended(51);
 SELECT * FROM pg_temp.play('O 2048', 'G 2048');
@@ -426,7 +426,7 @@ SELECT yquota_internal.watch_decisions(yquota.clock() + interval '13 minutes');
 SELECT subject, cleared_at IS NULL AS open FROM yquota.alert WHERE kind = 'node_queue_held_up';
 ROLLBACK;
 
-\echo the clock is set back, to the instant that is zero inside
+\echo the clock is set back to the instant that is stored as zero
 BEGIN;
 SELECT pg_temp.ended(51);
 SELECT yquota.set_clock('2000-01-01 00:00:01+00');
@@ -439,7 +439,7 @@ SELECT pg_temp.ended(60);
 SELECT event, occurred_at, is_running FROM yquota.container_event WHERE container_id = pg_temp.c(60) ORDER BY event_id;
 ROLLBACK;
 
-\echo reconciliation starts nothing that waits
+\echo reconciliation does not start waiting containers
 BEGIN;
 SELECT pg_temp.ended(51);
 SELECT * FROM pg_temp.play('O 2048', 'O 1024');
@@ -448,7 +448,7 @@ SELECT action, container_id, detail FROM yquota.reconcile((SELECT jsonb_agg(json
 TABLE queue;
 ROLLBACK;
 
-\echo what is older than history is kept is deleted
+\echo rows older than the kept history are deleted
 BEGIN;
 SELECT pg_temp.ended(51);
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);

@@ -51,7 +51,7 @@ CREATE FUNCTION pg_temp.queue_up(wanted text) RETURNS text LANGUAGE sql AS $$
 		AS w (place, id, app, mb, duration)
 $$;
 
-\echo NULL and arrival are the order of Hadoop; the head that has no room stops those behind it
+\echo NULL and arrival stand for the order of Hadoop; a head without room stops all behind it
 BEGIN;
 SELECT pg_temp.queue_up(NULL);
 SELECT pg_temp.ends('r');
@@ -61,7 +61,7 @@ SELECT pg_temp.queue_up('arrival');
 SELECT pg_temp.ends('r');
 ROLLBACK;
 
-\echo the shortest first: e, then c before d, that came later, then b, and a, that is unknown, last
+\echo the shortest first: e, then c before d, which came later, then b, and last a, whose duration is unknown
 BEGIN;
 SELECT pg_temp.queue_up('shortest_first');
 SELECT pg_temp.ends('r');
@@ -69,19 +69,19 @@ SELECT pg_temp.ends('e');
 SELECT pg_temp.ends('d');
 ROLLBACK;
 
-\echo the application with the largest priority first, 3, then 2, then 1
+\echo the application with the largest priority first: 3, then 2, then 1
 BEGIN;
 SELECT pg_temp.queue_up('application_priority');
 SELECT pg_temp.ends('r');
 SELECT pg_temp.ends('c');
 ROLLBACK;
 
-\echo the user with the fewest: one of each, and none has a second one before c has room
+\echo the user with the fewest running containers first: one of each user, and no second one before c has room
 BEGIN;
 SELECT pg_temp.queue_up('fair_by_user');
 SELECT pg_temp.ends('r');
 ROLLBACK;
-\echo u1 has two that run; u3 and u2 come before it, and after them u2 again, as b came before e
+\echo u1 has two running containers; u3 and u2 come before it, then u2 again, because b came before e
 BEGIN;
 UPDATE yquota.scheduler_setting SET node_queue_order = 'fair_by_user';
 SELECT pg_temp.come('r1', 1, 1024), pg_temp.come('r2', 1, 1024), pg_temp.come('g', 3, 2048, type => 'GUARANTEED');
@@ -89,7 +89,7 @@ SELECT pg_temp.come('a', 1, 512), pg_temp.come('b', 2, 512), pg_temp.come('c', 3
 SELECT pg_temp.ends('g');
 ROLLBACK;
 
-\echo closest to its end: application 2, then 3, then 1, of which nothing is known; a call goes by the last report
+\echo the application closest to its end first: 2, then 3, then 1, whose progress is unknown; a call uses the last report
 BEGIN;
 SELECT yquota.report_application_progress('application_1_0002', 0.1), yquota.report_application_progress('application_1_0003', 0.9000000000000000004);
 SELECT yquota.report_application_progress('application_1_0002', 0.9000000000000000006), yquota.report_application_progress('application_1_0003', 0.9);
@@ -99,7 +99,7 @@ SELECT pg_temp.ends('b');
 SELECT yquota.report_application_progress('application_1_0003', 0), yquota.report_application_progress('application_1_0001', 1);
 SELECT pg_temp.ends('d');
 ROLLBACK;
-\echo progress of an application goes with its end, and with its master
+\echo the progress of an application goes with its end, and with its master
 BEGIN;
 SELECT yquota.report_application_progress('application_1_000' || n, 1) FROM generate_series(1, 3) AS n;
 SELECT yquota.finish_application('application_1_0001', 'FAILED') IS NOT NULL AS ended;
@@ -111,7 +111,7 @@ SELECT yquota_internal.forget_reported_progress(100);
 SELECT application_id, progress FROM yquota_internal.reported_application_progress ORDER BY 1;
 ROLLBACK;
 
-\echo GUARANTEED ones start first, by arrival, and a paused one waits among the others
+\echo GUARANTEED containers start first, by arrival; a paused container waits among the others
 BEGIN;
 UPDATE yquota.scheduler_setting SET node_queue_order = 'shortest_first', uses_pause_for_preemption = true;
 SELECT pg_temp.come('a', 1, 2048, '8 min'), pg_temp.come('b', 1, 2048, '2 min');
@@ -123,7 +123,7 @@ SELECT pg_temp.ends('b');
 SELECT pg_temp.ends('g2');
 ROLLBACK;
 
-\echo what is shed are the newest arrivals, in every order
+\echo in every order, the newest arrivals are rejected
 BEGIN;
 SELECT pg_temp.queue_up('shortest_first');
 SELECT pg_temp.told(ARRAY(SELECT x FROM yquota.shed_containers('n', 3) AS x));
@@ -140,14 +140,14 @@ BEGIN
 END
 $$;
 
-\echo NULL and last_started are the order of Hadoop
+\echo NULL and last_started stand for the order of Hadoop
 BEGIN;
 SELECT pg_temp.run(NULL);
 SELECT * FROM yquota.explain_reclaim('n', amount => '[memory-mb=600]');
 SELECT pg_temp.come('g', 1, 600, type => 'GUARANTEED');
 ROLLBACK;
 
-\echo least_paid: a cost 31 s of one core, b 21, c 2 for 11 s, d 2 for 1 s
+\echo least_paid: a has cost 31 s of one core, b 21 s, c 11 s of two, d 1 s of two
 BEGIN;
 SELECT pg_temp.run('least_paid');
 SELECT place, container_id, running_since, kill_order, figure::numeric = e.charged + e.accrued AS figure, round(figure::numeric, 6) AS credits, chosen
@@ -162,7 +162,7 @@ SELECT * FROM yquota.explain_reclaim('n', amount => '[memory-mb=2100]');
 SELECT pg_temp.come('g', 1, 2100, type => 'GUARANTEED');
 ROLLBACK;
 
-\echo furthest_from_end: unknown ones are at 0
+\echo furthest_from_end: an application of unknown progress counts as 0
 BEGIN;
 SELECT pg_temp.run('furthest_from_end');
 SELECT yquota.report_progress(ARRAY[('b', 0.3), ('d', 0.3), ('c', 0.9), ('b', 0.25), ('nowhere', 1)]::yquota.container_progress[]);
@@ -172,13 +172,13 @@ SELECT yquota.report_progress(ARRAY[('b', 1), ('d', 0)]::yquota.container_progre
 SELECT * FROM yquota.explain_reclaim('n', amount => '[memory-mb=1025]');
 ROLLBACK;
 
-\echo fewest: c alone is enough for 2000, c and a for 2100, and of two that are equal d, the newer one; for three cores the two of d, and c, that is newer than b and a
+\echo fewest: c alone is enough for 2000, c and a for 2100, and of two equal ones d, the newer; for three cores two of d, and c, which is newer than b and a
 BEGIN;
 SELECT pg_temp.run('fewest');
 SELECT amount, (SELECT array_agg(container_id ORDER BY place) FILTER (WHERE chosen) AS chosen FROM yquota.explain_reclaim('n', amount => amount::yquota.resource))
 FROM unnest('{"[]","[memory-mb=400]","[memory-mb=1000]","[memory-mb=2000]","[memory-mb=2100]","[vcores=3]","[memory-mb=2000,vcores=3]","[memory-mb=3500]","[memory-mb=3700]","[memory-mb=9000]"}'::text[]) AS amount;
 SELECT pg_temp.come('g', 1, 2100, type => 'GUARANTEED');
-\echo those that are being killed are not chosen again
+\echo a container that is being killed is not chosen again
 SELECT container_id, chosen FROM yquota.explain_reclaim('n', amount => '[memory-mb=1]');
 ROLLBACK;
 
@@ -190,7 +190,7 @@ UPDATE yquota.scheduler_setting SET opportunistic_kill_order = 'lowest_priority'
 SELECT array_agg(container_id ORDER BY place) FILTER (WHERE chosen) AS chosen FROM yquota.explain_reclaim('n', amount => '[memory-mb=2000]');
 ROLLBACK TO before;
 SELECT array_agg(container_id ORDER BY place) FILTER (WHERE chosen) AS chosen FROM yquota.explain_reclaim('n', amount => '[memory-mb=2000]');
-\echo for a container: one that the books have there and has not arrived, one that waits, one that is promoted, and one that runs
+\echo the choice for a container that has not arrived yet, that waits, that runs, and that is promoted
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, node, allocation, execution_type)
 VALUES ('CONTAINER_START', 'g', yquota.clock(), 'p', 'application_1_0001', 'root.default', 'n', '[memory-mb=1025,vcores=1]', 'GUARANTEED');
 SELECT array_agg(container_id ORDER BY place) FILTER (WHERE chosen) AS chosen FROM yquota.explain_reclaim('n', 'g');
@@ -204,7 +204,7 @@ SELECT array_agg(container_id ORDER BY place) FILTER (WHERE chosen) AS chosen FR
 SELECT pg_temp.told(ARRAY(SELECT x FROM yquota.advance_node_queue('n') AS x));
 ROLLBACK;
 
-\echo figures that are no numbers, and what is not there
+\echo invalid numbers and unknown objects
 SELECT yquota.report_progress(NULL);
 SELECT yquota.report_progress(ARRAY[('a', NULL)]::yquota.container_progress[]);
 SELECT yquota.report_progress(ARRAY[('a', 1.01)]::yquota.container_progress[]);
@@ -221,7 +221,7 @@ SELECT * FROM yquota.explain_reclaim('n', 'nowhere');
 UPDATE yquota.scheduler_setting SET node_queue_order = 'shortest';
 UPDATE yquota.scheduler_setting SET opportunistic_kill_order = 'cheapest';
 
-\echo progress of what has ended is forgotten
+\echo the progress of an ended application is forgotten
 SELECT pg_temp.come('a', 1, 1024), pg_temp.come('b', 1, 1024);
 SELECT yquota.report_progress(ARRAY[('a', 0.5), ('b', 0.5)]::yquota.container_progress[]);
 SELECT pg_temp.ends('a');

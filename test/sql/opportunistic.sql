@@ -23,7 +23,7 @@ CREATE FUNCTION report(node text, queued integer, capacity integer DEFAULT 3, re
 CREATE FUNCTION ask(count integer, name text DEFAULT '*', mb integer DEFAULT 1000, type yquota.execution_type DEFAULT 'OPPORTUNISTIC', id bigint DEFAULT 1)
 	RETURNS yquota.container_request LANGUAGE sql RETURN ROW(name, format('[memory-mb=%s,vcores=1]', mb), count, 1, id, true, NULL, type, NULL)::yquota.container_request;
 
-\echo reports
+\echo reports of nodes
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0), report('n2', 1), report('n3', 2), report('n4', 3), report('n5', 0), report('n6', 0), report('n9', 0)]);
 SELECT place, node, rack, queue_length, slots, queue_capacity, comparator, max_queue_length, max_wait FROM yquota.opportunistic_node;
 -- reports that are late, repeated, and ahead of the clock
@@ -60,7 +60,7 @@ SELECT place, node FROM yquota.opportunistic_node;
 SELECT node, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20)]) GROUP BY 1 ORDER BY 1;
 ROLLBACK;
 
-\echo containers
+\echo allocation
 -- the nodes get containers in turn, up to the capacities of their queues
 SELECT decision, container_id, queue, node, allocation, locality, priority, allocation_request_id, execution_type, stopped_by
 FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(6), ask(1, type => 'GUARANTEED', mb => 512)]);
@@ -79,13 +79,13 @@ SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[a
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', '{}', '{n1}', '{n1,n2}');
 SELECT resource_name FROM yquota.blacklist ORDER BY 1;
 
-\echo what nodes say, and the books
+\echo reports of nodes compared with the books
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, is_running) VALUES ('CONTAINER_UPDATE', 'container_1_0001_01_000001', '2026-03-02 10:00:02+00', true);
 SELECT node, accepted FROM yquota.report_nodes(ARRAY[report('n1', 0), report('n2', 2), report('n3', 1, running => 1)]);
 SELECT node, running_opportunistic, queued_opportunistic, books_running_opportunistic, books_waiting_opportunistic, differs FROM yquota.node_queue_report ORDER BY node;
 
-\echo lost replies
+\echo a lost reply: the call is repeated
 SELECT container_id, node FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(2, id => 2)], response_id => 7);
 SELECT container_id, node FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(2, id => 2)], response_id => 7);
 SELECT count(*) FROM yquota.resource_request WHERE application_id = 'application_1_0002' AND allocation_request_id = 2;
@@ -93,7 +93,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT container_id, node FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(2, id => 2)], response_id => 7);
 SELECT container_id, node FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(1, id => 2)], response_id => 8);
 
-\echo the same seed, the same nodes
+\echo the same seed chooses the same nodes
 UPDATE yquota.scheduler_setting SET opportunistic_anywhere_order = 'random';
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY(SELECT report('n' || n, 0, 100) FROM generate_series(1, 4) AS n));
@@ -124,7 +124,7 @@ SELECT outcome, count(*), min(count) FROM yquota.allocate_distributed(ARRAY[ROW(
 	ARRAY[ask(2147483647), ask(2147483647, 'n1')]) GROUP BY 1 ORDER BY 1;
 
 UPDATE yquota.scheduler_setting SET opportunistic_anywhere_order = 'round_robin';
-\echo who gets none
+\echo applications that get no container
 SELECT state FROM yquota.submit_application('application_1_0003', 'ann', '{}', 'a', project => 'p', unmanaged => true);
 UPDATE yquota.application SET project = 'poor' WHERE application_id = 'application_1_0003';
 SELECT decision, queue, stopped_by, stopped_at FROM yquota.allocate_opportunistic('application_1_0003', ARRAY[ask(1)]);
@@ -139,7 +139,7 @@ SELECT * FROM yquota.allocate_opportunistic('application_1_0009', ARRAY[ask(1)])
 SELECT * FROM yquota.allocate_opportunistic(NULL);
 SELECT * FROM yquota.allocate_opportunistic('application_1_0001', NULL);
 
-\echo cycles go on behind the numbers
+\echo cycles continue with the next container number
 SELECT container_id FROM yquota.schedule() WHERE decision = 'allocated';
 SELECT container_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(1, id => 5)]);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=512,vcores=1]', 1);
@@ -208,7 +208,7 @@ SELECT container_id, node FROM yquota.schedule() WHERE application_id = 'applica
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((4::bigint << 40) - 1, decided_at => '2026-03-02 10:21+00')]);
 ROLLBACK;
 
-\echo a node that goes
+\echo a node leaves
 SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY(SELECT report('n' || n, n) FROM generate_series(1, 4) AS n));
 SELECT place, node FROM yquota.opportunistic_node;
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';

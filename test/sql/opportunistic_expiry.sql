@@ -26,7 +26,7 @@ CREATE FUNCTION update(number bigint, runs boolean) RETURNS void LANGUAGE sql AS
 CREATE VIEW live AS SELECT right(container_id, 2)::integer AS c, is_running FROM yquota.container ORDER BY 1;
 
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
-\echo 1 runs at its node, 2 waits there, 3 runs and 4 was paused as events say, 5 and 6 do not come, nor do 7 and 8 that nobody acknowledges; 9 ends
+\echo 1 runs at its node, 2 waits there, by events 3 runs and 4 is paused; 5 and 6 do not arrive, nor do 7 and 8, which nobody acknowledges; 9 ends
 SELECT acknowledge(1, 6), acknowledge(9, 9);
 SELECT count(*) FROM yquota_internal.awaited_container;
 SELECT action, right(container_id, 2) AS c FROM yquota.enqueue_container('n1', c(1));
@@ -36,7 +36,7 @@ SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT update(4, false);
 SELECT right(c, 2) AS released FROM yquota.release_containers(ARRAY[c(9)]) AS c;
 SELECT right(container_id, 2) AS c, allocated_at FROM yquota_internal.awaited_container ORDER BY 1;
-\echo not before the time is over
+\echo no container expires before its time is over
 SELECT yquota.set_clock('2026-03-02 10:04:59.999+00');
 SELECT count(*) FROM yquota.schedule();
 SELECT * FROM live;
@@ -50,12 +50,12 @@ SELECT * FROM live;
 SELECT right(container_id, 2) AS c, exit_status, "from", "to", amount FROM yquota.charge WHERE "to" = '2026-03-02 10:05+00' ORDER BY 1;
 SELECT decision, right(container_id, 2) AS c, application_id, queue, node, allocation, execution_type, decided_at, diagnostics FROM yquota.decision ORDER BY decision_id;
 SELECT count(*) FROM yquota_internal.awaited_container;
-\echo its node is told if it comes too late
+\echo a container that arrives too late is refused by its node
 SELECT action, diagnostics FROM yquota.enqueue_container('n1', c(5));
 SELECT * FROM yquota.schedule();
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 
-\echo those of local schedulers, which arrive with a later report or not at all
+\echo containers of local schedulers: some arrive with a later report, some do not arrive
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true;
 SELECT epoch FROM yquota.lease_nodes('n1');
 SELECT accepted, reason FROM yquota.report_distributed_containers('n1', ARRAY(
@@ -69,14 +69,14 @@ SELECT container_id, is_running FROM yquota.container WHERE container_id ~ '_e' 
 SELECT decision, container_id, diagnostics FROM yquota.decision ORDER BY decision_id;
 SELECT count(*) FROM yquota_internal.awaited_container;
 
-\echo one that is told to be promoted and does not come
+\echo a container is to be promoted and does not arrive
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = false;
 SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 1, 0, 0, NULL, 20, NULL, NULL, NULL)::yquota.node_report]);
 SELECT right(container_id, 2) AS c FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 SELECT right(container_id, 2) AS c, outcome FROM yquota.update_containers('application_1_0001', ARRAY[ROW(c(10), 0, NULL, 'GUARANTEED', 1, 1)::yquota.container_update_request]);
 SELECT right(container_id, 2) AS c FROM yquota_internal.awaited_container;
 SELECT yquota.set_clock('2026-03-02 10:14+00');
-\echo the other one is promoted by an event
+\echo an event promotes the other container
 INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', c(11), yquota.clock(), 'GUARANTEED');
 SELECT yquota.set_clock('2026-03-02 10:15+00');
 SELECT count(*) FROM yquota.schedule();

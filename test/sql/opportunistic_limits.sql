@@ -45,7 +45,7 @@ CREATE TEMPORARY VIEW differing AS
 			WHEN 'user' THEN c.username = u.name ELSE c.application_id = u.name END) AS held
 	WHERE (u.containers, u.allocation::text) IS DISTINCT FROM (held.containers, held.allocation::text);
 
-\echo the worked example: five for the queue root.a with those below it, three for each application
+\echo the worked example: five for the queue root.a with all queues below it, three for each application
 BEGIN;
 SELECT * FROM pg_temp.ask(1, 2);
 UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';
@@ -66,7 +66,7 @@ SELECT * FROM yquota.verify();
 ROLLBACK;
 TABLE usage;
 
-\echo the counters go with the limits that TRUNCATE takes away
+\echo TRUNCATE takes away the limits, and their counters with them
 BEGIN;
 UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_containers = 9;
 SELECT count(*) AS counting FROM yquota_internal.opportunistic_counting;
@@ -74,7 +74,7 @@ TRUNCATE yquota.scheduler_setting;
 SELECT count(*) AS counting FROM yquota_internal.opportunistic_counting;
 ROLLBACK;
 
-\echo verify() compares what is counted with the books
+\echo verify() compares the counters with the books
 BEGIN;
 UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';
 SELECT * FROM pg_temp.ask(1, 2);
@@ -84,7 +84,7 @@ VALUES ('root.a', 'ann', 'application_1_0099', 1, '[memory-mb=1024]');
 SELECT * FROM yquota.verify() ORDER BY subject;
 ROLLBACK;
 
-\echo no limit, then nothing is counted; the last one that goes takes the counters with it
+\echo without a limit nothing is counted; the end of the last limit removes the counters
 BEGIN;
 SELECT * FROM pg_temp.ask(1, 2);
 SELECT (SELECT count(*) FROM yquota_internal.opportunistic_change) + (SELECT count(*) FROM yquota_internal.opportunistic_counter) AS rows;
@@ -101,7 +101,7 @@ SELECT * FROM pg_temp.ask(1, 9);
 DELETE FROM yquota.queue WHERE path = 'root.b';
 ROLLBACK;
 
-\echo resources: of one type, of several, and sizes are those that containers get
+\echo limits of one resource type and of several; the size of a container counts as rounded
 BEGIN;
 UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_resource = '[memory-mb=6144]', opportunistic_increment_allocation_mb = 1024;
 SELECT * FROM pg_temp.ask(1, 3, '[memory-mb=1500,vcores=3]');
@@ -119,7 +119,7 @@ UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_resource = NULL, 
 SELECT * FROM pg_temp.ask(1, 0);
 ROLLBACK;
 
-\echo promotions, demotions, other queues, other sizes, and containers of other sources count as they come
+\echo promotions, demotions, moves, resizes and containers of other sources change the counters
 BEGIN;
 UPDATE yquota.queue SET opportunistic_maximum_containers = CASE path WHEN 'root.b' THEN 1 ELSE 4 END WHERE path IN ('root.a', 'root.b');
 SELECT * FROM pg_temp.ask(1, 2);
@@ -154,7 +154,7 @@ TABLE differing;
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo local schedulers: what is beyond a limit is refused, container by container
+\echo local schedulers: each container beyond a limit is refused
 BEGIN;
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true, opportunistic_application_maximum_resource = '[memory-mb=4096]';
 UPDATE yquota.queue SET opportunistic_maximum_containers = 4 WHERE path = 'root.a';
@@ -173,7 +173,7 @@ SELECT count(*) FILTER (WHERE accepted) AS accepted, count(DISTINCT reason) AS r
 SELECT count(*) FROM yquota.report_distributed_containers('n1', '{}');
 ROLLBACK;
 
-\echo operators and members see it, and administrators alone change it
+\echo operators and members see the limits; only administrators change them
 BEGIN;
 UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';
 UPDATE yquota.scheduler_setting SET opportunistic_application_maximum_containers = 3, opportunistic_user_maximum_containers = 9;
@@ -190,7 +190,7 @@ UPDATE yquota.queue SET opportunistic_maximum_containers = 9;
 ROLLBACK TO s;
 ROLLBACK;
 
-\echo values and levels that are refused, and imports, which leave limits as they are
+\echo refused values and levels; imports leave the limits as they are
 \set VERBOSITY terse
 UPDATE yquota.queue SET opportunistic_maximum_containers = -1;
 UPDATE yquota.queue SET opportunistic_maximum_resource = '[memory-mb=-1]';

@@ -31,19 +31,19 @@ CREATE TEMPORARY VIEW alerts AS SELECT kind, subject, detail, raised_at, cleared
 CREATE TEMPORARY VIEW section AS
 	SELECT r.html FROM (SELECT substring(yquota.report_html('2026-03-02', '2026-03-03') FROM '<h2>Opportunistic.*?</table>') AS html) AS r;
 
-\echo nothing of a cluster that has none
+\echo a cluster without opportunistic containers has no figures
 SELECT * FROM figures;
 SELECT html FROM section;
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true;
 SELECT sum(value) FROM figures;
 
-\echo given out on a host, in a rack and anywhere, two seconds after they were asked for
+\echo containers on a host, in a rack and anywhere, two seconds after the requests
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(4), ask(1, 'n1'), ask(2, '/r0')]);
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
 SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY[report('n1'), report('n2'), report('n3'), report('n4')]);
 SELECT locality, count(*) FROM yquota.allocate_opportunistic('application_1_0001') GROUP BY 1 ORDER BY 1;
 SELECT * FROM figures;
-\echo one runs, one ends; a call that gives nothing counts nothing; those of a local scheduler are counted once
+\echo one runs, and one ends; a call that gives no container counts nothing; containers of a local scheduler count once
 INSERT INTO yquota.container_event (event, container_id, occurred_at, is_running) VALUES ('CONTAINER_UPDATE', 'container_1_0001_01_000001', yquota.clock(), true);
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'container_1_0001_01_000002', yquota.clock());
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001');
@@ -57,7 +57,7 @@ SELECT yquota.set_clock('2026-03-04 10:00+00');
 SELECT epoch FROM yquota.lease_nodes('n1', 1);
 SELECT epoch, containers FROM yquota.node_lease;
 SELECT value FROM figures WHERE figure = 'containers_distributed_total';
-\echo with what the local scheduler tells of its request: how close, and since when; a time after the decision is none
+\echo a local scheduler may report the locality and the time of its request; a time after the decision is ignored
 CREATE FUNCTION given(number bigint, locality text, requested_at timestamptz) RETURNS yquota.distributed_container
 	LANGUAGE sql RETURN ROW('application_1_0001', (3::bigint << 40) - number, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, locality, requested_at, NULL)::yquota.distributed_container;
 SELECT r.accepted FROM generate_series(1, 2), yquota.report_distributed_containers('n1', ARRAY[
@@ -67,7 +67,7 @@ SELECT locality, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
 SELECT r.reason FROM yquota.report_distributed_containers('n1', ARRAY[given(5, 'NEAR', NULL)]) AS r;
 SELECT r.reason FROM yquota.report_distributed_containers('n1', ARRAY[given(5, NULL, '-infinity')]) AS r;
 SELECT * FROM figures WHERE figure !~ '^guar|^mem|^vc';
-\echo released: what has ended; promoted and demoted again is given out anew
+\echo an ended container counts as released; a promotion and a later demotion count as a new allocation
 SELECT figure, value FROM figures WHERE figure ~ '^containers_(allocated|released|demoted)';
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE container_id ~ '_e02_'));
 INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'container_1_0001_01_000001', yquota.clock(), 'GUARANTEED');
@@ -77,7 +77,7 @@ SELECT figure, value FROM figures WHERE figure ~ '^containers_(allocated|release
 SELECT count(*) FROM yquota_internal.opportunistic_count;
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = NULL, amrmproxy_enabled = NULL;
 
-\echo alerts: late reports
+\echo alerts for late reports
 SELECT yquota.set_clock('2026-03-04 10:00:10+00');
 SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY[report('n1'), report('n2'), report('n3'), report('n4')]);
 SELECT yquota_internal.watch_node_reports('2026-03-04 10:01:10+00');
@@ -89,7 +89,7 @@ SELECT yquota_internal.watch_node_reports('2026-03-04 10:01:11+00');
 TABLE alerts;
 UPDATE yquota.scheduler_setting SET node_sorting_interval = NULL;
 UPDATE yquota.node SET state = 'DECOMMISSIONED' WHERE name = 'n4';
-\echo alerts: reports that differ from the books, not before five minutes
+\echo alerts for reports that differ from the books, after five minutes
 SELECT yquota.set_clock('2026-03-04 10:02+00');
 SELECT node, accepted FROM yquota.report_nodes(ARRAY[report('n1', running => 2), report('n2', guaranteed => 1), report('n3')]);
 SELECT node, running_opportunistic, books_running_opportunistic, running_guaranteed, books_guaranteed FROM yquota.node_queue_report ORDER BY node;
@@ -110,7 +110,7 @@ SELECT kind, cleared_at FROM alerts;
 SELECT count(*) FROM yquota_internal.node_difference;
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true;
 
-\echo without credit and in a stopped queue there are none, and what there is is to be stopped
+\echo a project without credit and a stopped queue get no containers, and their present ones are to be stopped
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, is_running)
 SELECT 'CONTAINER_START', format('container_1_000%s_01_000101', n), yquota.clock(), project, 'application_1_000' || n, 'ann', 'root.a', 'n1', '[memory-mb=512,vcores=1]', 'OPPORTUNISTIC', false
 FROM (VALUES (2, 'drains'), (3, 'stops')) AS v (n, project);
@@ -121,7 +121,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('drains', 10, '
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b';
 SELECT n, r.decision, r.stopped_by FROM generate_series(2, 4) AS n, yquota.allocate_opportunistic('application_1_000' || n) AS r ORDER BY n;
 
-\echo the report, also of what its node killed, and of one project
+\echo the usage report, with containers that their node killed, and for one project
 SELECT html FROM section;
 SELECT action FROM yquota.enqueue_container('n1', 'container_1_0003_01_000101');
 SELECT yquota.set_clock('2026-03-04 10:08+00');

@@ -23,7 +23,7 @@ CREATE VIEW explained AS SELECT nodes, load, computed_factor, factor, effective_
 INSERT INTO yquota.container_event (event, container_id, project, allocation, execution_type) VALUES
 	('CONTAINER_START', 'g', 'p', '[vcores=1]', 'GUARANTEED'), ('CONTAINER_START', 'o', 'p', '[vcores=1]', 'OPPORTUNISTIC');
 
-\echo off
+\echo the price is off
 SELECT report('n4', 5, 10), report('n5', 9, 10);
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
@@ -31,7 +31,7 @@ SELECT * FROM explained;
 SELECT count(*) FROM yquota.metrics WHERE family = 'opportunistic_price';
 SELECT DISTINCT opportunistic_factor, next_opportunistic_factor, next_opportunistic_effective_at FROM yquota.current_price;
 
-\echo bounds
+\echo bounds of the factor
 INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (-0.1, 1);
 INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.5, 1000000.1);
 INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.5, 0.4);
@@ -39,7 +39,7 @@ INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.000000
 INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.5, 'NaN');
 INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.5, NULL);
 
-\echo what if
+\echo a what-if
 BEGIN;
 INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.1, 2);
 SELECT * FROM explained;
@@ -53,7 +53,7 @@ SELECT * FROM points;
 -- Three queues hold 1 of 4, 3 of 3 and 7 of 6: L = (1/4 + 1 + 1) / 3 = 0.75, and the factor is 0.2
 -- + (1 - 0.2) x 0.75 = 0.8. A queue without capacity does not count. A node that reports no
 -- capacity has the capacity of the setting.
-\echo worked example
+\echo the worked example
 DELETE FROM yquota.node WHERE name IN ('n4', 'n5');
 INSERT INTO yquota.node (name, total, state) VALUES ('n4', '[memory-mb=8192,vcores=8]', 'RUNNING');
 SELECT report('n1', 1, NULL), report('n2', 3, 3), report('n3', 7, 6), report('n4', 2, 0);
@@ -76,7 +76,7 @@ SELECT outcome FROM explained;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT count(*) FROM points;
 
-\echo once per yquota.price_interval, and for a change of 0.01
+\echo the price changes once per yquota.price_interval, and by at least 0.01
 SELECT yquota.set_clock('2026-03-02 10:00:09.999999+00');
 SELECT report('n1', 2, 4), report('n2', 3, 3), report('n3', 6, 6);
 SELECT load, computed_factor, factor, outcome FROM explained;
@@ -101,7 +101,7 @@ SELECT * FROM points;
 
 -- Rounding is half to even: half of 0.000001 is rounded down, and half of 0.000003 up. A third is not
 -- rounded before the end.
-\echo rounding
+\echo rounding of the factor
 SELECT yquota.set_clock('2026-03-02 10:00:21+00');
 SELECT report('n1', 2, 4), report('n2', 0, 3), report('n3', 6, 6);
 UPDATE yquota.opportunistic_price SET min_factor = 0.5, max_factor = 0.500001;
@@ -113,7 +113,7 @@ SELECT report('n1', 0, 4), report('n2', 1, 3), report('n3', 4, 6);
 UPDATE yquota.opportunistic_price SET min_factor = 0, max_factor = 1000000;
 SELECT load, computed_factor FROM explained;
 
-\echo reports that are old
+\echo old reports
 UPDATE yquota.opportunistic_price SET min_factor = 0.2, max_factor = 1;
 SELECT yquota.set_clock('2026-03-02 10:00:31.999999+00');
 SELECT nodes, load, outcome FROM explained;
@@ -128,7 +128,7 @@ UPDATE yquota.scheduler_setting SET report_max_age = '0.5 ms';
 \set VERBOSITY default
 UPDATE yquota.scheduler_setting SET report_max_age = NULL;
 
-\echo set by hand
+\echo a factor set by hand
 SELECT report('n1', 0, 3), report('n2', 0, 3), report('n3', 0, 3);
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
@@ -168,7 +168,7 @@ SELECT yquota.quota_compute();
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:00:50+00', 0.4);
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:01:13+00', NULL);
 
-\echo the clock goes back
+\echo the clock is set back
 SELECT yquota.set_clock('2026-03-02 10:01:20+00');
 SELECT report('n1', 0, 3), report('n2', 0, 3), report('n3', 1, 3);
 SELECT count(*) FROM yquota.compute_prices();
@@ -184,7 +184,7 @@ SELECT count(*) FROM points;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points OFFSET 9;
 
-\echo off again
+\echo the price is switched off again
 DELETE FROM yquota.opportunistic_price;
 SELECT * FROM points OFFSET 9;
 SELECT yquota.set_clock('2026-03-02 10:01:50+00');
@@ -195,7 +195,7 @@ SELECT yquota.set_clock('2026-03-02 10:02+00');
 TRUNCATE yquota.opportunistic_price;
 SELECT * FROM points OFFSET 10;
 
-\echo the bill
+\echo the bill of a container
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'o'), ('CONTAINER_FINISH', 'g');
 SELECT "from", "to", factors, trim_scale(amount) AS amount FROM yquota.explain_charge('o') ORDER BY 1;
 -- the expected cost, computed by hand from the timeline of points
@@ -206,11 +206,11 @@ SELECT sum(seconds * factor) FROM (
 SELECT container_id, trim_scale(cost) AS cost FROM yquota.container_cost ORDER BY 1;
 SELECT * FROM yquota.verify();
 
-\echo the audit has what administrators did
+\echo the audit shows the changes of administrators
 SELECT table_name, operation, new -> 'factor' AS factor, new -> 'load' AS load, new -> 'min_factor' AS min_factor, count(*)
 FROM yquota.audit WHERE table_name IN ('yquota.price_factor', 'yquota.opportunistic_price') GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 5;
 
-\echo roles
+\echo rights of roles
 CREATE ROLE yquota_test_price_admin;
 CREATE ROLE yquota_test_price_operator;
 CREATE ROLE yquota_test_price_member;

@@ -24,29 +24,29 @@ CREATE VIEW request AS
 CREATE FUNCTION pg_temp.ask(name text, count integer, id bigint DEFAULT 1, mb integer DEFAULT 1000, label text DEFAULT NULL, app text DEFAULT '1') RETURNS bigint LANGUAGE sql AS
 	$$SELECT yquota.request_containers('application_1_000' || app, format('[memory-mb=%s]', mb)::yquota.resource, count, name, 1, id, true, label, 'OPPORTUNISTIC')$$;
 
-\echo refused while it is off
+\echo a request is refused while opportunistic allocation is off
 SELECT pg_temp.ask('*', 1);
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true, opportunistic_queue_capacity = 10;
 
-\echo a request for * sets the count, the size stays as it was asked for
+\echo a request for * sets the count; the size stays the same
 SELECT pg_temp.ask('*', 3);
 TABLE request;
 SELECT yquota.set_clock('2026-03-02 10:00:05+00');
 SELECT pg_temp.ask('*', 2);
 TABLE request;
 
-\echo places are set, and taken off by 0; they leave the count as it is
+\echo requests for places set them, and remove them with count 0; the total count stays the same
 SELECT pg_temp.ask('n1', 2), pg_temp.ask('/r1', 5);
 SELECT pg_temp.ask('n1', 1), pg_temp.ask('/r1', 0), pg_temp.ask('n2', 0);
 TABLE request;
 
-\echo the first request of an entry supplies its count, whatever it is for
+\echo the first request of a priority and id supplies the count, whatever place it names
 SELECT pg_temp.ask('n1', 4, 2, label => 'gpu');
 SELECT pg_temp.ask('n2', 7, 2);
 SELECT pg_temp.ask('n1', 0, 3);
 TABLE request;
 
-\echo one size for a priority and id, unless nothing is wanted of the other
+\echo one priority and id has one size, unless the request with the other size has count 0
 SELECT pg_temp.ask('*', 1, mb => 1001);
 SELECT pg_temp.ask('n3', 1, mb => 1001);
 SELECT pg_temp.ask('*', 0);
@@ -55,7 +55,7 @@ TABLE request;
 SELECT pg_temp.ask('n4', 2, mb => 1001);
 SELECT * FROM request WHERE id = 1;
 
-\echo the same key of another type is another request, and the scheduler sees that alone
+\echo the same key with another execution type is another request; the scheduler sees only the GUARANTEED one
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1000]', 1, priority => 1, allocation_request_id => 2);
 SELECT * FROM request WHERE id = 2;
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
@@ -74,12 +74,12 @@ SELECT priority, allocation_request_id, execution_type FROM yquota_internal.requ
 SELECT has_outstanding_requests FROM yquota.application ORDER BY application_id;
 SELECT count(*) FROM yquota.schedule();
 
-\echo count 0 for * of one type leaves the other
+\echo count 0 for * of one execution type leaves the other type
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1000]', 2, priority => 1, allocation_request_id => 2);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1000]', 0, priority => 1, allocation_request_id => 2);
 SELECT * FROM request WHERE app = '1' AND id = 2;
 
-\echo both types in one call, all or none
+\echo requests of both types in one call: all are made or none
 SELECT yquota.request_containers('application_1_0002', ARRAY[
 	ROW('*', '[memory-mb=1024]', 1, 2, 1, true, NULL, 'GUARANTEED', NULL), ROW('*', '[memory-mb=512]', 2, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL),
 	ROW('n1', '[memory-mb=512]', 1, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]);
@@ -87,7 +87,7 @@ SELECT yquota.request_containers('application_1_0002', ARRAY[
 	ROW('*', '[memory-mb=1024]', 5, 2, 1, true, NULL, 'GUARANTEED', NULL), ROW('*', '[memory-mb=513]', 2, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]);
 SELECT * FROM request WHERE p = 2;
 
-\echo what cannot be
+\echo invalid requests
 SELECT pg_temp.ask('*', -1);
 SELECT pg_temp.ask('', 1);
 SELECT pg_temp.ask('*', 1, 9, -1);
@@ -95,22 +95,22 @@ SELECT yquota.request_containers('application_1_0002', '[gpus=1]', 1, execution_
 SELECT yquota.request_containers('application_1_0009', '[memory-mb=1]', 1, execution_type => 'OPPORTUNISTIC');
 INSERT INTO yquota.resource_request SELECT 'x', 1, 1, '*', 1, '[]', true, '', t.execution_type, t.first_seen_at
 FROM (VALUES ('OPPORTUNISTIC'::yquota.execution_type, NULL::timestamptz)) AS t (execution_type, first_seen_at);
-\echo more than a node has may be asked for
+\echo a request may be larger than every node
 SELECT pg_temp.ask('*', 1, 9, 100000000);
 
-\echo sessions that keep the cluster need not read again
+\echo sessions that keep the cluster in memory need not read it again
 SELECT count(*) AS noted FROM yquota_internal.scheduler_change
 \gset before_
 SELECT pg_temp.ask('*', 2, 9, 100000000), pg_temp.ask('n1', 2, 9, 100000000);
 SELECT count(*) - :before_noted AS noted FROM yquota_internal.scheduler_change;
 
-\echo off again: what is open stays, and nothing is added
+\echo off again: open requests stay, and none is added
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = NULL;
 SELECT pg_temp.ask('*', 2);
 SELECT count(*) FROM request WHERE app = '1';
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true;
 
-\echo an application that moves keeps them, one that ends does not
+\echo a moved application keeps its requests; an ended one does not
 SELECT yquota.move_application('application_1_0001', 'b');
 SELECT count(*) FROM request WHERE app = '1';
 SELECT * FROM yquota.verify();

@@ -41,10 +41,10 @@ CREATE TEMPORARY VIEW applications AS
 	SELECT application_id, running_containers_o AS running, mem_used_o AS mb, vcores_used_o AS vcores, queued_containers AS queued
 	FROM yquota.scheduler_application ORDER BY 1;
 
-\echo nothing yet
+\echo no usage yet
 TABLE nodes;
 TABLE queues;
-\echo they run and wait; a queue may be named by its last part; n3 is unknown
+\echo containers run and wait; a queue may be named by its last part; n3 is unknown
 SELECT pg_temp.start(1, 'n1', 1024, true), pg_temp.start(2, 'n1', 2048, true), pg_temp.start(3, 'n1', 512, false), pg_temp.start(4, 'n2', 512, false),
 	   pg_temp.start(1, 'n1', 1024, true, 2, 'root.b.c'), pg_temp.start(2, 'n2', 256, true, 2, 'c'), pg_temp.start(3, 'n2', 256, false, 2, 'c'),
 	   pg_temp.start(4, 'n3', 128, true, 2, 'nowhere');
@@ -52,7 +52,7 @@ TABLE nodes;
 TABLE queues;
 TABLE applications;
 SELECT node, opportunistic, containers, running_containers_o FROM yquota.node_usage ORDER BY node;
-\echo compaction changes nothing, a pause and an end do
+\echo compaction changes nothing; a pause and an end change the usage
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 TABLE nodes;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, is_running) VALUES ('CONTAINER_UPDATE', pg_temp.c(2), yquota.clock(), false);
@@ -61,7 +61,7 @@ TABLE nodes;
 TABLE queues;
 TABLE applications;
 
-\echo n1 is full of opportunistic containers: guaranteed ones are scheduled there all the same, as many as it has room for without them
+\echo n1 is full of opportunistic containers; still, guaranteed ones are scheduled there, as many as would fit without them
 BEGIN;
 SELECT pg_temp.start(n, 'n1', 1024, true) FROM generate_series(11, 13) AS n;
 TABLE nodes;
@@ -69,7 +69,7 @@ SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1
 SELECT node, count(*) FROM yquota.schedule('{n1}') WHERE decision = 'allocated' GROUP BY 1;
 SELECT count(*) FROM yquota.schedule('{n1}');
 TABLE nodes;
-\echo at the node the guaranteed ones wait until the others have been killed
+\echo at the node, the guaranteed containers wait until the others have been killed
 SELECT e.action, e.execution_type, count(*) FROM yquota.container AS c, yquota.enqueue_container('n1', c.container_id) AS e
 WHERE c.node = 'n1' AND c.execution_type = 'OPPORTUNISTIC' AND c.is_running GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT e.action, e.execution_type, count(*) FROM yquota.container AS c, yquota.enqueue_container('n1', c.container_id) AS e
@@ -79,14 +79,14 @@ SELECT state, execution_type, count(*) FROM yquota.node_queue GROUP BY 1, 2 ORDE
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo reconcile() neither starts nor ends what waits
+\echo reconcile() neither starts nor ends waiting containers
 SELECT yquota.set_clock('2026-03-02 10:00:01+00');
 SELECT action, container_id FROM yquota.reconcile(
 	(SELECT jsonb_agg(jsonb_build_object('container_id', container_id)) FROM yquota.container WHERE container_id <> pg_temp.c(4)), yquota.clock(), dry_run => false);
 SELECT container_id, is_running FROM yquota.container ORDER BY 1;
 SELECT event, container_id FROM yquota.container_event WHERE source = 'reconcile';
 
-\echo preemption: no opportunistic container is a candidate, a promoted one is, a demoted one loses its mark
+\echo preemption: an opportunistic container is no candidate, a promoted one is, and a demoted one loses its mark
 UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true, preemption_total_preemption_per_round = 1, preemption_natural_termination_factor = 1;
 SELECT pg_temp.start(n, 'n1', 1024, true) FROM generate_series(21, 24) AS n;
 SELECT pg_temp.start(n, 'n2', 1024, true) FROM generate_series(25, 28) AS n;
@@ -107,13 +107,13 @@ SELECT container_id FROM yquota_internal.preemption_mark ORDER BY 1;
 SELECT container_id, is_running FROM yquota.container WHERE container_id IN (pg_temp.c(27), pg_temp.c(28));
 SELECT * FROM yquota.verify();
 
-\echo without credit, also what waits is to be stopped
+\echo of a project without credit, waiting containers are to be stopped, too
 INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES ('poor', 'PREPAID', 'stop');
 SELECT pg_temp.start(1, 'n1', 512, true, 3, 'root.a', project => 'poor'), pg_temp.start(2, 'n1', 512, false, 3, 'root.a', project => 'poor');
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT container_id, execution_type, action FROM yquota.exhausted_work ORDER BY 1;
 
-\echo the sample job of 50 map tasks, 40 percent of them opportunistic: by the counter the first 40, by the share 20
+\echo the sample job of 50 map tasks, 40 percent of them opportunistic: the first 40 by the counter, 20 by the share
 SELECT m.execution_type, m.priority, count(*), min(n), max(n) FROM generate_series(0, 49) AS n, yquota.map_reduce_request('map', n, 40) AS m GROUP BY 1, 2 ORDER BY 2;
 UPDATE yquota.scheduler_setting SET opportunistic_maps_by_share = true, opportunistic_maps_percent = 40;
 SELECT m.execution_type, m.priority, count(*), string_agg(n::text, ' ' ORDER BY n) FROM generate_series(0, 49) AS n, yquota.map_reduce_request('map', n) AS m GROUP BY 1, 2 ORDER BY 2;

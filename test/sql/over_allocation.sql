@@ -59,7 +59,7 @@ CREATE TEMPORARY VIEW queue AS
 	SELECT right(q.container_id, 2) AS c, left(q.execution_type::text, 1) AS type, q.state, q.left_reason AS reason, right(q.made_room_for, 2) AS room_for, q.diagnostics
 	FROM yquota.node_queue AS q ORDER BY q.container_id;
 
-\echo the example: what is not allocated, and what is not in use
+\echo the example: the room that is not allocated, and the room that is not in use
 BEGIN;
 SELECT pg_temp.arrive(1, 'G', '[memory-mb=4096,vcores=1]'), pg_temp.arrive(2, 'O', '[memory-mb=2048,vcores=1]'), pg_temp.arrive(3, 'O', '[memory-mb=2048,vcores=1]');
 SELECT pg_temp.report('[memory-mb=5000,vcores=3]');
@@ -69,38 +69,38 @@ SELECT * FROM pg_temp.room();
 SELECT pg_temp.arrive(4, 'O', '[memory-mb=2048,vcores=1]');
 SELECT * FROM pg_temp.room();
 SELECT pg_temp.arrive(5, 'O', '[memory-mb=2048,vcores=1]');
-\echo until the next report
+\echo the room changes with the next report
 SELECT pg_temp.report('[memory-mb=5100,vcores=4]');
 SELECT * FROM pg_temp.room();
-\echo above the preemption threshold the last one started goes
+\echo above the preemption threshold, the container that started last is killed
 UPDATE yquota.over_allocation SET preemption_threshold = 0.9;
 SELECT pg_temp.report('[memory-mb=9600,vcores=4]');
 SELECT * FROM pg_temp.room();
 TABLE queue;
 SELECT decision, right(container_id, 2) AS c, diagnostics FROM yquota.decision WHERE decision = 'killed';
 SELECT action, right(container_id, 2) AS c, exit_status, made_room_for, diagnostics FROM yquota.node_work('n') WHERE action = 'kill';
-\echo the same report has no other killed, before the end of that one and after
+\echo the same report kills no other container, before the end of the killed one and after it
 SELECT pg_temp.advance();
 SELECT pg_temp.ended(5);
 SELECT pg_temp.advance();
 SELECT * FROM pg_temp.room();
 SELECT left_reason, exit_status, diagnostics FROM yquota.node_queue WHERE left_at IS NOT NULL;
-\echo the next one has
+\echo the next report kills another one
 SELECT pg_temp.report('[memory-mb=9600,vcores=4]');
 SELECT metric, labels, value FROM yquota.metrics WHERE family IN ('over_allocation', 'node_preemption') ORDER BY 1, 2;
 ROLLBACK;
 
-\echo a GUARANTEED container has its room by the allocations, whatever is in use: all that is allocated beyond the node goes, too
+\echo a GUARANTEED container gets its room by the allocations, whatever is in use: all containers beyond the size of the node are killed, too
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 1);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=4096,vcores=1]'), pg_temp.arrive(2, 'O', '[memory-mb=4096,vcores=1]'), pg_temp.report('[memory-mb=2000,vcores=1]');
 SELECT pg_temp.arrive(3, 'O', '[memory-mb=4096,vcores=1]'), pg_temp.arrive(4, 'O', '[memory-mb=4096,vcores=1]');
 SELECT * FROM pg_temp.room();
 SELECT pg_temp.arrive(5, 'G', '[memory-mb=1024,vcores=1]');
-\echo it starts when there is room by the allocations
+\echo the GUARANTEED container starts when there is room by the allocations
 SELECT pg_temp.ended(4), pg_temp.ended(3);
 SELECT * FROM pg_temp.room();
-\echo what started since the report counts with its allocation: an OPPORTUNISTIC container on top, a GUARANTEED one as in use
+\echo containers that started after the report count with their allocations: OPPORTUNISTIC ones on top, GUARANTEED ones as in use
 SELECT pg_temp.arrive(6, 'G', '[memory-mb=512,vcores=1]');
 SELECT guaranteed, guaranteed_since, opportunistic_since, room FROM yquota.node_room WHERE resource_type = 'memory-mb';
 SELECT pg_temp.arrive(7, 'O', '[memory-mb=6704,vcores=1]');
@@ -108,7 +108,7 @@ SELECT guaranteed, guaranteed_since, opportunistic_since, room FROM yquota.node_
 SELECT pg_temp.arrive(8, 'O', '[memory-mb=1,vcores=1]');
 ROLLBACK;
 
-\echo reports that do not count: none, one without a measure, one that is too old, one that lies after the clock
+\echo reports that do not count: none at all, one without a measure, one that is too old, one ahead of the clock
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.8, 0.9);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=8192,vcores=1]');
@@ -124,14 +124,14 @@ UPDATE yquota.scheduler_setting SET report_max_age = '1 min';
 SELECT reported_at, measured, room FROM yquota.node_room WHERE resource_type = 'memory-mb';
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
 SELECT reported_at, measured, room FROM yquota.node_room WHERE resource_type = 'memory-mb';
-\echo an old report kills nothing
+\echo an old report kills no container
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, NULL, NULL, '[memory-mb=10000]')::yquota.node_report]);
 SELECT yquota.set_clock('2026-03-02 10:02:00.000001+00');
 SELECT pg_temp.advance();
 ROLLBACK;
 
-\echo types: one without a threshold, or that was not measured, has the room of its allocations
+\echo a resource type without a threshold, or without a measure, has the room of its allocations
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('vcores', 1.5);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=2048,vcores=16]'), pg_temp.report('[memory-mb=100]'), pg_temp.arrive(2, 'O', '[memory-mb=1024,vcores=1]');
@@ -139,14 +139,14 @@ SELECT pg_temp.report('[memory-mb=100,vcores=4]');
 SELECT resource_type, free, measured, room FROM yquota.node_room;
 SELECT pg_temp.arrive(3, 'O', '[memory-mb=1024,vcores=19]'), pg_temp.arrive(4, 'O', '[memory-mb=8000,vcores=1]');
 ROLLBACK;
-\echo more in use than the threshold leaves: the room of the allocations
+\echo when the use is above the threshold, the room is that of the allocations
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.5);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=8192,vcores=1]'), pg_temp.report('[memory-mb=5000,vcores=1]');
 SELECT pg_temp.arrive(2, 'O', '[memory-mb=2048,vcores=1]'), pg_temp.arrive(3, 'O', '[memory-mb=1,vcores=1]');
 SELECT * FROM pg_temp.room();
 ROLLBACK;
-\echo a threshold is exact: a MiB more is in use
+\echo a threshold is exact: one MiB more is beyond it
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.333333, 0.7), ('vcores', 0.7, 0.7);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=10240,vcores=10]');
@@ -155,20 +155,20 @@ SELECT pg_temp.report('[memory-mb=7169,vcores=12]');
 SELECT diagnostics FROM yquota.node_queue;
 ROLLBACK;
 
-\echo while more than the preemption threshold is in use none starts, not even in the room of the allocations
+\echo while the use is above the preemption threshold, no container starts, not even in the room of the allocations
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, preemption_threshold) VALUES ('memory-mb', 0.9);
 SELECT pg_temp.arrive(1, 'G', '[memory-mb=1024,vcores=1]'), pg_temp.report('[memory-mb=9300]'), pg_temp.arrive(2, 'O', '[memory-mb=1024,vcores=1]'), pg_temp.arrive(3, 'G', '[memory-mb=1024,vcores=1]');
 SELECT pg_temp.report('[memory-mb=9216]');
 ROLLBACK;
-\echo by resources, what cannot start is rejected
+\echo with the policy BY_RESOURCES, a container that cannot start is rejected
 BEGIN;
 UPDATE yquota.scheduler_setting SET opportunistic_queue_policy = 'BY_RESOURCES';
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.8);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=10240,vcores=1]'), pg_temp.report('[memory-mb=5000]'), pg_temp.arrive(2, 'O', '[memory-mb=3192,vcores=1]'), pg_temp.arrive(3, 'O', '[memory-mb=1,vcores=1]');
 ROLLBACK;
 
-\echo paused instead of killed; what has paused, or ended by itself since the report, counts
+\echo containers are paused instead of killed; those that have paused or ended since the report count
 BEGIN;
 UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
 INSERT INTO yquota.over_allocation (resource_type, preemption_threshold) VALUES ('memory-mb', 0.5);
@@ -178,19 +178,19 @@ SELECT pg_temp.paused(4), pg_temp.advance();
 TABLE queue;
 SELECT pg_temp.report('[memory-mb=6500]');
 SELECT * FROM pg_temp.room();
-\echo one that was to be paused ends by itself
+\echo a container that was to be paused ends by itself
 SELECT pg_temp.ended(3), pg_temp.ended(2), pg_temp.advance();
 SELECT * FROM pg_temp.room();
-\echo one that had ended before the report was not in use any more
+\echo a container that had ended before the report was not in use any more
 SELECT pg_temp.arrive(5, 'O', '[memory-mb=1024,vcores=1]'), pg_temp.report('[memory-mb=2000]');
 SELECT yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, NULL, NULL, '[memory-mb=5500]')::yquota.node_report]);
 SELECT pg_temp.ended(1, yquota.clock() - interval '1 s');
 SELECT * FROM pg_temp.room();
-\echo it goes on when less is in use
+\echo the paused container goes on when less is in use
 SELECT pg_temp.report('[memory-mb=4000]');
 ROLLBACK;
 
-\echo what is being freed when the report comes counts, and still counts when it has ended
+\echo containers that are ending when the report comes count, and still count when they have ended
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, preemption_threshold) VALUES ('memory-mb', 0.5);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=4096,vcores=1]'), pg_temp.arrive(2, 'O', '[memory-mb=4096,vcores=1]'), pg_temp.arrive(3, 'G', '[memory-mb=4096,vcores=1]');
@@ -199,14 +199,14 @@ SELECT pg_temp.ended(2), pg_temp.advance();
 SELECT * FROM pg_temp.room();
 ROLLBACK;
 
-\echo what if: nothing is left of it
+\echo a what-if leaves nothing behind
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 2);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=8192,vcores=1]'), pg_temp.report('[memory-mb=5000,vcores=1]'), pg_temp.arrive(2, 'O', '[memory-mb=8192,vcores=1]');
 ROLLBACK;
 SELECT pg_temp.advance(), (SELECT count(*) FROM yquota.node_queue), (SELECT room FROM pg_temp.room());
 
-\echo a node that leaves service, or another total
+\echo a node leaves service, or its size changes
 BEGIN;
 INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.8, 0.9);
 SELECT pg_temp.arrive(1, 'O', '[memory-mb=8192,vcores=1]'), pg_temp.report('[memory-mb=5000]');
@@ -222,7 +222,7 @@ UPDATE yquota.node SET state = 'LOST';
 SELECT total, measured, room, excess FROM yquota.node_room;
 ROLLBACK;
 
-\echo administrators set thresholds, operators and members read them; a transaction that only reads sees the room
+\echo administrators set thresholds, operators and members read them; a read-only transaction sees the room
 SET client_min_messages = error;
 CREATE ROLE yquota_test_over_admin; CREATE ROLE yquota_test_over_agent; CREATE ROLE yquota_test_over_member;
 SELECT yquota.allow_role('yquota_test_over_admin', 'admin'), yquota.allow_role('yquota_test_over_agent', 'operator'), yquota.allow_role('yquota_test_over_member', 'member', 'p');
@@ -251,7 +251,7 @@ SELECT yquota.disallow_role('yquota_test_over_admin', 'admin'), yquota.disallow_
 DROP ROLE yquota_test_over_admin, yquota_test_over_agent, yquota_test_over_member;
 SET client_min_messages = warning;
 
-\echo bad input
+\echo invalid input
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('yarn.io/gpu', 0.8);
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0);
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 'NaN');

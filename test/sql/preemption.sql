@@ -45,7 +45,7 @@ CREATE TEMPORARY VIEW reasons AS
 		   to_char(marked_at, 'MI:SS') AS marked, to_char(killed_at, 'MI:SS') AS killed, is_advised, selector, used, guaranteed, ideal, to_be_preempted,
 		   actually_to_be_preempted, needed_by_application, needed_by_queue FROM yquota.preempted_container ORDER BY killed_at, container_id;
 
-\echo off by either property; a what-if turns it on
+\echo preemption is off by either property; a what-if turns it on
 SELECT pg_temp.submit('application_1_0001', 'ann', 'a', 16);
 SELECT count(*) FROM yquota.schedule();
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
@@ -61,7 +61,7 @@ ROLLBACK;
 SELECT count(*) FROM yquota_internal.preemption_round;
 UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = NULL;
 
-\echo the figures of queues, and a round that is not recorded
+\echo the figures of the queues, and a dry run, which is not recorded
 \x
 SELECT * FROM yquota.preemption_state WHERE queue <> 'root';
 SELECT * FROM yquota.preempt_containers(dry_run => true) LIMIT 1;
@@ -70,7 +70,7 @@ SELECT * FROM pg_temp.round(true);
 SELECT (SELECT count(*) FROM yquota.preemption_mark) AS marks, (SELECT count(*) FROM yquota.decision) AS decisions,
 	   (SELECT count(*) FROM yquota_internal.preemption_round) AS rounds;
 
-\echo the first round may be at any time, and the longest interval has one round
+\echo the first round may be at any time; with the longest interval there is only one round
 BEGIN;
 SELECT outcome, marked, count(*) FROM pg_temp.round(at => '2000-01-01 00:00+00') GROUP BY 1, 2;
 SELECT outcome, marked, count(*) FROM pg_temp.round(at => '2000-01-01 00:00:14+00') GROUP BY 1, 2;
@@ -83,7 +83,7 @@ SELECT yquota.set_clock('2027-03-02 10:00+00');
 SELECT yquota_internal.worker_preempt(yquota.clock());
 ROLLBACK;
 
-\echo marked, waiting, and killed when the wait is over; a repeat does nothing
+\echo containers are marked, wait, and are killed when the wait is over; a repeated round does nothing
 SELECT * FROM pg_temp.round();
 SELECT * FROM pg_temp.round();
 SELECT * FROM marks;
@@ -102,7 +102,7 @@ SELECT replace(container_id, 'container_1_', '') AS container, node FROM yquota.
 SELECT * FROM pg_temp.round(explain => true);
 SELECT * FROM yquota.verify();
 
-\echo a killed container may be voided and started again, and one that was given out be voided
+\echo a killed container may be voided and started again; a container that was given out may be voided
 BEGIN;
 SELECT count(*) FROM yquota.void_events((SELECT min(container_id) FROM yquota.decision WHERE decision = 'killed'), 'wrong');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, priority)
@@ -110,7 +110,7 @@ SELECT 'CONTAINER_START', min(container_id), '2026-03-02 10:00+00', 'p', 'applic
 FROM yquota.decision WHERE decision = 'killed';
 SELECT count(*) FROM yquota.void_events((SELECT min(container_id) FROM yquota.decision WHERE decision = 'allocated'), 'wrong');
 SELECT * FROM yquota.verify();
-\echo killed again, it has the new reason alone
+\echo a container that is killed again has only the new reason
 UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = 0;
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
 SELECT yquota.set_clock('2026-03-02 10:00:21+00');
@@ -120,7 +120,7 @@ SELECT outcome, container, node FROM pg_temp.round();
 SELECT container, node, marked, killed FROM reasons ORDER BY 1;
 ROLLBACK;
 
-\echo times
+\echo times of rounds
 SELECT pg_temp.round(at => '2026-03-02 10:00:19.999+00');
 SELECT pg_temp.round(true, '2026-03-02 10:00:19.999+00');
 SELECT pg_temp.round(at => '2026-03-02 10:00:20.001+00');
@@ -129,13 +129,13 @@ SELECT pg_temp.round(at => '-infinity');
 SELECT yquota.set_clock('2026-03-02 10:00:05+00');
 SELECT pg_temp.round();
 
-\echo decisions about containers that end stay until they are named, and end nothing
+\echo decisions about ending containers stay until they are acknowledged, and end nothing
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT count(*) FROM yquota.schedule();
 SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision));
 SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
-\echo after an hour an alert tells of them, until the last one is acknowledged
+\echo after an hour an alert reports them, until the last one is acknowledged
 SELECT yquota_internal.watch_decisions('2026-03-02 11:00+00');
 SELECT count(*) FROM yquota.alert;
 SELECT yquota_internal.watch_decisions('2026-03-02 11:00:00.001+00');
@@ -146,7 +146,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT yquota_internal.watch_decisions('2026-03-02 11:02+00');
 SELECT kind, cleared_at FROM yquota.alert;
 
-\echo marks are forgotten after two waits, and a container is marked anew
+\echo marks are forgotten after two waits; then a container is marked anew
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
 SELECT count(*) FROM yquota.schedule();
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
@@ -167,7 +167,7 @@ SELECT yquota.set_clock('2026-03-02 11:00:31+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT decision, count(*) FROM yquota.decision WHERE decision = 'marked' GROUP BY 1;
 
-\echo marks of ended containers do not show, and go with the next round
+\echo marks of ended containers are not shown, and go with the next round
 SELECT value = (SELECT count(*) FROM marks) AS all_wait FROM yquota.metrics WHERE metric = 'yquota_preemption_containers_waiting';
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.preemption_mark));
 SELECT count(*) FROM marks;
@@ -180,7 +180,7 @@ SELECT * FROM pg_temp.round();
 SELECT count(*) FROM yquota_internal.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 
-\echo observe only: nothing is marked
+\echo with observe-only nothing is marked
 UPDATE yquota.scheduler_setting SET preemption_observe_only = true;
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
 SELECT count(*) FROM yquota.schedule();
@@ -192,7 +192,7 @@ SELECT * FROM pg_temp.round();
 SELECT count(*) FROM marks;
 UPDATE yquota.scheduler_setting SET preemption_observe_only = NULL;
 
-\echo a negative wait kills nothing, as marks do not outlive their round
+\echo a negative wait kills no container, because marks do not outlive their round
 BEGIN;
 UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = -1;
 SELECT yquota.set_clock('2026-03-02 11:01:01+00');
@@ -200,16 +200,16 @@ SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT yquota.set_clock('2026-03-02 11:01:02+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT decision, count(*) FROM yquota.decision GROUP BY 1;
-\echo nor does a wait without end
+\echo an infinite wait kills no container either
 UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = 9223372036854775807;
 SELECT yquota.set_clock('2036-03-02 11:01+00');
 SELECT outcome, min(kill_at), count(*) FROM yquota.preempt_containers() GROUP BY 1;
-\echo nothing fits into a budget below nothing
+\echo with a negative budget no container is selected
 UPDATE yquota.scheduler_setting SET preemption_total_preemption_per_round = -3e38;
 SELECT outcome, count(*) FROM pg_temp.round(true) GROUP BY 1;
 ROLLBACK;
 
-\echo disabled by a queue, above it, and again not
+\echo preemption is disabled for a parent queue, and enabled for its child
 UPDATE yquota.queue SET disable_preemption = true WHERE path = 'root';
 SELECT queue, disabled, disabled_by, untouchable FROM yquota.preemption_state;
 SELECT * FROM pg_temp.round(true, explain => true);
@@ -218,7 +218,7 @@ SELECT queue, disabled, disabled_by, untouchable FROM yquota.preemption_state;
 SELECT outcome, count(*) FROM pg_temp.round(true) GROUP BY 1;
 UPDATE yquota.queue SET disable_preemption = NULL;
 
-\echo the resource manager ends containers itself
+\echo the resource manager ends the containers itself
 UPDATE yquota.scheduler_setting SET preemption_mode = 'advise';
 SELECT yquota.set_clock('2026-03-02 11:02+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
@@ -228,15 +228,15 @@ SELECT * FROM told WHERE decision = 'killed';
 SELECT container, is_advised, told FROM marks;
 SELECT container, marked, killed, is_advised, used FROM reasons WHERE is_advised;
 SELECT count(*) FROM yquota.container;
-\echo they count as gone, and are not selected again
+\echo advised containers count as gone, and are not selected again
 SELECT queue, used FROM yquota.preemption_state;
 SELECT yquota.set_clock('2026-03-02 11:02:31+00');
 SELECT * FROM pg_temp.round();
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status)
 SELECT 'CONTAINER_FINISH', min(container_id), yquota.clock(), -102 FROM yquota.preemption_mark;
-\echo one that it does not end in time has an alert, and is selected again
+\echo a container that does not end in time has an alert, and is selected again
 SELECT yquota.set_clock('2026-03-02 11:12:15+00');
-\echo time in which the server did not run is not its time
+\echo time in which the server did not run does not count
 BEGIN;
 UPDATE yquota_internal.preemption_round SET server_started_at = server_started_at - interval '1 second';
 SELECT count(*) FROM pg_temp.round();
@@ -246,7 +246,7 @@ ROLLBACK;
 SELECT outcome, container FROM pg_temp.round();
 SELECT kind, replace(subject, 'container_1_', '') AS subject, detail, cleared_at FROM yquota.alert;
 SELECT * FROM marks;
-\echo once it ends containers itself, one that was advised has the reason of its end
+\echo after the mode has changed to kill, a container that was advised before has the reason of its end
 BEGIN;
 UPDATE yquota.scheduler_setting SET preemption_mode = 'kill';
 SELECT yquota.set_clock('2026-03-02 11:12:30+00');
@@ -278,13 +278,13 @@ SELECT is_killable, told, count(*) FROM marks GROUP BY 1, 2;
 SELECT yquota.set_clock('2026-03-02 11:21+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT count(*) FROM marks;
-\echo not lazy any more: they end when they are selected again
+\echo without lazy preemption, killable containers end when they are selected again
 UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = NULL;
 SELECT outcome, count(*) FROM pg_temp.round(true, explain => true) GROUP BY 1;
 DELETE FROM yquota.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 
-\echo a reservation of a queue that has to give is cancelled
+\echo a reservation of a queue that must give up resources is cancelled
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 INSERT INTO yquota.node (name, total) VALUES ('n3', '[memory-mb=4096,vcores=8]'), ('n4', '[memory-mb=4096,vcores=8]');
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=2048]', 2);
@@ -303,7 +303,7 @@ SELECT * FROM yquota.verify();
 DELETE FROM yquota.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 
-\echo verify() looks at marks and kills
+\echo verify() checks marks and kills
 BEGIN;
 INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector)
 SELECT c.container_id, '2026-03-02 11:22:00.001+00', c.application_id, 'root.a', 'fifo' FROM yquota.container AS c ORDER BY 1 LIMIT 1;
@@ -316,7 +316,7 @@ FROM (SELECT * FROM yquota.container ORDER BY container_id LIMIT 2) AS c CROSS J
 SELECT * FROM yquota.verify() ORDER BY 1, 2;
 ROLLBACK;
 
-\echo where no cluster can be kept, and where nothing may be written
+\echo rounds in transactions without a kept cluster, and in read-only ones
 SELECT yquota.set_clock('2026-03-02 11:23+00');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SAVEPOINT s;
@@ -331,14 +331,14 @@ SET yquota.charging = 'deferred';
 SELECT pg_temp.round();
 RESET yquota.charging;
 
-\echo what Hadoop refuses is refused at commit, and in a round before that
+\echo a setting that Hadoop refuses is refused at commit, and in a round before the commit
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'newest_first';
 BEGIN;
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = '';
 SELECT pg_temp.round();
 ROLLBACK;
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'Priority_First';
-\echo Hadoop does not read it while there are no rounds
+\echo Hadoop does not read the setting while there are no rounds
 BEGIN;
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'newest_first', scheduler_monitor_enable = false;
 SET CONSTRAINTS ALL IMMEDIATE;
@@ -348,7 +348,7 @@ SET CONSTRAINTS ALL DEFERRED;
 UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true;
 COMMIT;
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = NULL;
-\echo numbers that Hadoop computes with get advice, others are none
+\echo numbers with which Hadoop computes get advice; values that are no numbers are refused
 \set VERBOSITY terse
 UPDATE yquota.scheduler_setting SET preemption_total_preemption_per_round = 'NaN';
 UPDATE yquota.scheduler_setting SET preemption_max_ignored_over_capacity = 'infinity';
@@ -362,22 +362,22 @@ SELECT replace(property, 'yarn.resourcemanager.monitor.capacity.preemption.', ''
 FROM yquota.configuration_advice() WHERE property LIKE '%.preemption.%';
 SELECT yquota_internal.preemption_interval() IS NULL AS no_rounds;
 ROLLBACK;
-\echo a commit warns of the columns that it changes
+\echo a commit warns only of the columns that it changes
 UPDATE yquota.scheduler_setting SET preemption_monitoring_interval = 0;
 UPDATE yquota.scheduler_setting SET preemption_observe_only = false, preemption_monitoring_interval = 0;
 UPDATE yquota.scheduler_setting SET preemption_observe_only = NULL, preemption_natural_termination_factor = 2;
 UPDATE yquota.scheduler_setting SET preemption_natural_termination_factor = 1, preemption_monitoring_interval = NULL;
 
-\echo own settings
+\echo invalid values of settings that only yquota has
 UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'cheapest';
 
-\echo an import of Hadoop's configuration leaves yquota's own settings alone
+\echo an import of a Hadoop configuration does not change settings that only yquota has
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'newest', end_expired_applications = true;
 SELECT count(*) FROM yquota.import_hadoop_configuration(yquota.export_hadoop_configuration()::text);
 SELECT preemption_candidate_order, end_expired_applications, preemption_natural_termination_factor FROM yquota.scheduler_setting;
 
-\echo containers whose applications are known by their events alone, or not at all
+\echo containers whose applications are known only by events, or not at all
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 VALUES ('CONTAINER_START', 'without', yquota.clock(), 'q', 'eve', 'root.a', 'n1', '[memory-mb=1024,vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
@@ -393,7 +393,7 @@ SELECT outcome, container_id FROM yquota.preempt_containers(dry_run => true);
 ROLLBACK;
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 
-\echo who may do and see what
+\echo rights of roles
 CREATE ROLE regress_yquota_operator;
 CREATE ROLE regress_yquota_viewer;
 CREATE ROLE regress_yquota_member;
@@ -419,10 +419,10 @@ SELECT * FROM yquota.preemption_state;
 SELECT * FROM yquota.preemption_message('application_1_0001');
 RESET ROLE;
 
-\echo counted since the first round
+\echo counters since the first round
 SELECT metric, value FROM yquota.metrics WHERE family = 'preemption' ORDER BY 1;
 
-\echo applications past their lifetime end with their containers, and are not preempted
+\echo an application past its lifetime ends with its containers, which are not preempted
 SELECT yquota.update_application_lifetime('application_1_0001', 60);
 SELECT * FROM yquota.end_expired_applications();
 SELECT yquota.set_clock('2026-03-02 11:24+00');
@@ -432,7 +432,7 @@ SELECT state, diagnostics, finished_at FROM yquota.application WHERE application
 SELECT exit_status, count(*) FROM yquota.charge WHERE "to" = yquota.clock() GROUP BY 1;
 SELECT * FROM yquota.end_expired_applications();
 
-\echo time before a kill by yquota is free, and not before one that only the resource manager reports
+\echo unpaid time before a kill by yquota, and paid time before a kill that only the resource manager reports
 SELECT finish.source, count(*) > 0 AS some, bool_and(coalesce(charge.given_back, 0) > 0) AS is_free
 FROM yquota.container_event AS finish
 JOIN yquota.charge ON charge.container_id = finish.container_id AND charge."to" = finish.occurred_at

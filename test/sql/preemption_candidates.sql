@@ -45,16 +45,16 @@ SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT replace(container_id, 'container_1_', '') AS container, cost FROM yquota.container_cost
 	WHERE application_id = 'application_1_0001' ORDER BY container_id;
 
-\echo as Hadoop has it: the larger request id, then the newest
+\echo the order of Hadoop: the larger request id first, then the newest container
 TABLE round;
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'newest';
 TABLE round;
 
-\echo the ones that have cost least, of equal ones the newest
+\echo least_paid: the containers with the lowest cost first, of equal ones the newest
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'least_paid';
 TABLE round;
 
-\echo a less urgent request goes first, whatever it has cost
+\echo a less urgent request comes first, whatever its containers have cost
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE yquota.amount(allocation, 'memory-mb') = 1024));
 SELECT pg_temp.ask('application_1_0001', 1, 4096, 5);

@@ -24,7 +24,7 @@ CREATE TEMPORARY VIEW asked AS
 
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 3, priority => 1);
-\echo on this node alone, in this rack, and anywhere
+\echo requests for one node, for one rack, and for any node
 SELECT yquota.request_containers('application_1_0001', ARRAY[
 	ROW('*', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, '', 'GUARANTEED', NULL),
 	ROW('/r1', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, NULL, 'GUARANTEED', NULL),
@@ -34,26 +34,26 @@ SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1
 SELECT count(*) FROM yquota.schedule();
 SELECT priority, locality, farthest, count(*) FROM yquota.decision GROUP BY 1, 2, 3 ORDER BY 1;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE priority IN (1, 4)));
-\echo of one request more is wanted
+\echo the application requests one more container
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 3);
 SELECT state FROM yquota.submit_application('application_1_0002', 'bob', '{}', 'b', project => 'p', unmanaged => true);
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 3);
 SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
 SELECT * FROM asked;
 SELECT yquota.set_clock('2026-03-02 10:00:15+00');
-\echo advised, they may still be fetched
+\echo with preemption_mode advise, the containers may still be fetched
 BEGIN;
 UPDATE yquota.scheduler_setting SET preemption_mode = 'advise';
 SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
 SELECT decision, priority FROM yquota.decision WHERE decision <> 'marked' ORDER BY decision_id;
 SELECT * FROM asked WHERE priority > 1;
 ROLLBACK;
-\echo killed
+\echo the containers are killed, and requested again
 SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
 SELECT decision, priority FROM yquota.decision WHERE decision <> 'marked' ORDER BY decision_id;
 SELECT * FROM asked;
 SELECT * FROM yquota.verify();
-\echo what is asked for again is given out again
+\echo the renewed requests get containers again
 SELECT application_id, count(*) FROM yquota.schedule() GROUP BY 1;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002'));
@@ -62,7 +62,7 @@ SELECT priority, locality, farthest FROM yquota.decision ORDER BY decision_id;
 SELECT * FROM asked;
 SELECT * FROM yquota.verify();
 
-\echo an application without other requests wants something again, and has it in its queue
+\echo the renewed request of an application without others makes its user active again
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0001'));
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 6, priority => 5);
 SELECT count(*) FROM yquota.schedule();
@@ -76,7 +76,7 @@ SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY
 SELECT queue, pending FROM yquota.preemption_state ORDER BY 1;
 SELECT * FROM yquota.verify();
 
-\echo what an allocation kills is asked for again, too
+\echo a container that an allocation kills is requested again, too
 UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = true;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
@@ -99,22 +99,22 @@ SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
 SELECT yquota.set_clock('2026-03-02 10:02:15+00');
 SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
 SELECT decision, priority, count(*) FROM yquota.decision GROUP BY 1, 2 ORDER BY 1, 2;
-\echo a dry run asks for nothing
+\echo a dry run renews no request
 SELECT decision, application_id FROM yquota.schedule(dry_run => true) ORDER BY 1;
 SELECT * FROM asked;
-\echo one of the three had been fetched
+\echo of the three killed containers, the application had fetched one
 SELECT decision, application_id FROM yquota.schedule() ORDER BY 1;
 SELECT * FROM asked;
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
 SELECT decision, priority, count(*) FROM yquota.decision GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
-\echo the session knows of what has been put back
+\echo the session knows of the renewed requests
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002'));
 SELECT decision, application_id, priority FROM yquota.schedule() ORDER BY 1, 2, 3;
 SELECT * FROM asked;
 SELECT * FROM yquota.verify();
 
-\echo the hierarchy may be made anew while a round is recorded
+\echo the hierarchy of queues may be built anew while a round is recorded
 BEGIN;
 INSERT INTO yquota.queue (path, capacity, position) VALUES ('root.c', '0', 4);
 INSERT INTO yquota.queue (path, capacity, position) SELECT 'root.c.q' || n, '1w', 4 + n FROM generate_series(1, 1000) AS n;

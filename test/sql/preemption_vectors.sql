@@ -67,7 +67,7 @@ CREATE FUNCTION pg_temp.round() RETURNS TABLE (outcome text, selector text, queu
 	FROM yquota.preempt_containers() AS p GROUP BY 1, 2, 3, 4 ORDER BY 2 DESC, 1, 3, 4
 $$;
 
-\echo P5: used 43 of 40 is within the dead zone, trunc(40 * 1.1) = 44, and 21 of 20 likewise; 45 is beyond
+\echo P5: use of 43 with a guarantee of 40 is within the dead zone, trunc(40 * 1.1) = 44, and so is 21 of 20; 45 is beyond
 BEGIN;
 CALL pg_temp.cluster(1, 100, '{40,40,20}');
 CALL pg_temp.run('a', 'n1', 39, 1, true);
@@ -86,7 +86,7 @@ SELECT yquota.set_clock('2026-03-02 10:00:02+00');
 SELECT * FROM pg_temp.round();
 ROLLBACK;
 
-\echo 12.7: marked, observed, and killed when max_wait_before_kill is over, with the limit
+\echo 12.7: containers are marked, then observed, then killed when max_wait_before_kill is over, within the limit
 BEGIN;
 CALL pg_temp.cluster(1, 100, '{40,40,20}');
 UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = 10000;
@@ -130,7 +130,7 @@ CALL pg_temp.run('b', 'n1', 1, 1, true);
 CALL pg_temp.reserve('b', 'n1', 9);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
-\echo R2: 10 for the reservation, and 5 more since the queue has to give them
+\echo R2: 10 containers for the reservation, and 5 more because the queue must give them up
 BEGIN;
 CALL pg_temp.cluster(2, 50, '{30,70}');
 UPDATE yquota.scheduler_setting SET preemption_select_based_on_reserved_containers = true;
@@ -141,7 +141,7 @@ CALL pg_temp.reserve('b', 'n1', 50);
 CALL pg_temp.ask('b', 1, 20, 2);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
-\echo R3: the application master is on the reserved node, which can never be free
+\echo R3: the reserved node runs an application master, so it can never become free
 BEGIN;
 CALL pg_temp.cluster(2, 50, '{30,70}');
 UPDATE yquota.scheduler_setting SET preemption_select_based_on_reserved_containers = true;
@@ -152,7 +152,7 @@ CALL pg_temp.reserve('b', 'n1', 50);
 CALL pg_temp.ask('b', 1, 20, 2);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
-\echo R4: 90 of 85 is within the dead zone
+\echo R4: use of 90 with a guarantee of 85 is within the dead zone
 BEGIN;
 CALL pg_temp.cluster(2, 50, '{85,15}');
 UPDATE yquota.scheduler_setting SET preemption_select_based_on_reserved_containers = true;
@@ -162,7 +162,7 @@ CALL pg_temp.run('b', 'n1', 1, 1, true);
 CALL pg_temp.reserve('b', 'n1', 9);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
-\echo R5: one more is free
+\echo R5: one more is free on the node
 BEGIN;
 CALL pg_temp.cluster(2, 50, '{50,50}');
 UPDATE yquota.scheduler_setting SET preemption_select_based_on_reserved_containers = true;
@@ -171,7 +171,7 @@ CALL pg_temp.run('a', 'n2', 45, 1);
 CALL pg_temp.reserve('b', 'n1', 9);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
-\echo R6: containers of 2, of which 4 make 8
+\echo R6: containers of size 2, of which 4 make 8
 BEGIN;
 CALL pg_temp.cluster(2, 50, '{50,50}');
 UPDATE yquota.scheduler_setting SET preemption_select_based_on_reserved_containers = true;
@@ -180,7 +180,7 @@ CALL pg_temp.run('a', 'n2', 21, 2);
 CALL pg_temp.reserve('b', 'n1', 9);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
-\echo R7: enough is free elsewhere
+\echo R7: another node has enough free room
 BEGIN;
 CALL pg_temp.cluster(4, 25, '{50,50}');
 UPDATE yquota.scheduler_setting SET preemption_select_based_on_reserved_containers = true;
@@ -192,7 +192,7 @@ CALL pg_temp.reserve('b', 'n1', 9);
 SELECT * FROM pg_temp.round();
 ROLLBACK;
 
-\echo Q1: a reservation of a queue with priority is too young, then old enough; then its container runs
+\echo Q1: the reservation of a queue with priority is too young, then old enough; then its container runs
 BEGIN;
 CALL pg_temp.cluster(2, 20, '{10,20,70}', '{0,0,1}');
 UPDATE yquota.scheduler_setting SET underutilized_preemption_enabled = true, underutilized_preemption_reserved_container_delay_ms = 1000;
@@ -210,7 +210,7 @@ SELECT yquota.set_clock('2026-03-02 10:00:17+00');
 SELECT * FROM pg_temp.round();
 SELECT * FROM yquota.verify();
 ROLLBACK;
-\echo with lazy preemption the reservation is served by containers that are killable already
+\echo with lazy preemption, containers that are already killable serve the reservation
 BEGIN;
 CALL pg_temp.cluster(2, 20, '{10,20,70}', '{0,0,1}');
 UPDATE yquota.scheduler_setting SET underutilized_preemption_enabled = true, underutilized_preemption_reserved_container_delay_ms = 1000,
@@ -228,7 +228,7 @@ SELECT * FROM pg_temp.round();
 SELECT reason, count(*) FROM yquota.preempt_containers(dry_run => true) GROUP BY 1;
 SELECT * FROM yquota.verify();
 ROLLBACK;
-\echo Q2: a reservation moves to where less important containers run; the node with an application master is left out
+\echo Q2: a reservation moves to the node with less important containers; the node with an application master is left out
 BEGIN;
 CALL pg_temp.cluster(3, 10, '{10,20,70}', '{0,0,1}');
 UPDATE yquota.scheduler_setting SET underutilized_preemption_enabled = true, underutilized_preemption_reserved_container_delay_ms = 1000,
@@ -250,7 +250,7 @@ SELECT * FROM pg_temp.round();
 SELECT decision, node, yquota.amount(allocation, 'memory-mb') AS mb FROM yquota.schedule('{n2}');
 SELECT * FROM yquota.verify();
 ROLLBACK;
-\echo Q3: the queue gets no more than its guarantee, counted with what reservations will bring
+\echo Q3: the queue gets no more than its guarantee, with future containers of reservations included
 BEGIN;
 CALL pg_temp.cluster(10, 10, '{10,20,70}', '{0,0,1}');
 UPDATE yquota.scheduler_setting SET underutilized_preemption_enabled = true, underutilized_preemption_reserved_container_delay_ms = 1000;

@@ -6,7 +6,7 @@ SET timezone = 'UTC';
 CREATE VIEW pg_temp.states AS
 	SELECT queue, state, kind, containers FROM yquota.effective_queue WHERE label = '' ORDER BY ordinal;
 
-\echo nothing is checked before the end, and then everything
+\echo nothing is checked before the end of the transaction, then everything
 BEGIN;
 INSERT INTO yquota.queue (path, capacity, maximum_capacity) VALUES ('root', NULL, NULL), ('root.a', '150', NULL), ('root.b', '20001w', NULL);
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.lost.child', '100');
@@ -33,12 +33,12 @@ BEGIN;
 INSERT INTO yquota.queue (path) VALUES ('root');
 COMMIT;
 
-\echo a tree in force
+\echo a tree of queues is in force
 BEGIN;
 INSERT INTO yquota.queue (path, capacity, position) VALUES ('root', NULL, NULL), ('root.q1', '100', 1), ('root.q1.q2', '100', 1);
 COMMIT;
 SELECT * FROM pg_temp.states;
-\echo V56: stopping goes down, running does not
+\echo V56: the state STOPPED goes down to children, the state RUNNING does not
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1';
 SELECT * FROM pg_temp.states;
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1';
@@ -52,7 +52,7 @@ SELECT * FROM pg_temp.states;
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1.q2';
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path <> 'root';
 SELECT * FROM pg_temp.states;
-\echo DRAINING while containers run
+\echo a queue is DRAINING while containers run
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=10240,vcores=10]');
@@ -66,7 +66,7 @@ SELECT drawn, usage_bar FROM yquota.effective_queue ORDER BY ordinal, label;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.q2';
 SELECT * FROM pg_temp.states;
 DELETE FROM yquota.queue WHERE path = 'root.q1.q2';
-\echo what is added below is stopped, and runs only when its parent does
+\echo a queue that is added below a stopped one is stopped, and can run only when its parent runs
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.new', '0');
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1';
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.newer', '0');
@@ -80,7 +80,7 @@ UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.new';
 UPDATE yquota.queue SET state = NULL WHERE path = 'root.q1';
 COMMIT;
 DELETE FROM yquota.queue WHERE name LIKE 'new%';
-\echo deleted when it is stopped and empty
+\echo a queue can be deleted when it is stopped and empty
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', id, '2026-03-02 09:30+00' FROM unnest('{c1,c2,c3}'::text[]) AS id;
 SELECT * FROM pg_temp.states;
@@ -89,7 +89,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.q3', '100');
 DELETE FROM yquota.queue WHERE path = 'root.q1.q2';
 COMMIT;
 SELECT * FROM pg_temp.states;
-\echo not when it runs, unless its state is left behind, as files have it
+\echo a running queue cannot be deleted, unless the configuration still has its state STOPPED, as files may have
 BEGIN;
 UPDATE yquota.queue SET capacity = '0' WHERE path = 'root.q1.q3';
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.q4', '100');
@@ -100,7 +100,7 @@ INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.q1.q3
 DELETE FROM yquota.queue WHERE path = 'root.q1.q3';
 COMMIT;
 SELECT * FROM pg_temp.states;
-\echo leaf to parent when stopped; parent to leaf; managed parents stay
+\echo a stopped leaf can become a parent; a parent can become a leaf; a managed parent stays one
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.q4.q5', '100');
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.q4';
@@ -111,13 +111,13 @@ DELETE FROM yquota.queue WHERE path = 'root.q1.q4.q5';
 UPDATE yquota.queue SET auto_create_child_queue_enabled = true WHERE path = 'root.q1';
 UPDATE yquota.queue SET auto_create_child_queue_enabled = true WHERE path = 'root.q1.q4';
 UPDATE yquota.queue SET auto_create_child_queue_enabled = false WHERE path = 'root.q1.q4';
-\echo what applications have been promised is kept
+\echo a maximum allocation cannot be reduced, because applications rely on it
 BEGIN;
 INSERT INTO yquota.queue (path, capacity, maximum_allocation) VALUES ('root.q6', '0', '[memory-mb=4096,vcores=2]');
 COMMIT;
 UPDATE yquota.queue SET maximum_allocation = '[memory-mb=8192,vcores=1]' WHERE path = 'root.q6';
 UPDATE yquota.queue SET maximum_allocation = '[memory-mb=8192,vcores=2]' WHERE path = 'root.q6';
-\echo what is not committed is seen by whoever changes it, until he takes it back
+\echo a transaction sees its own uncommitted changes until it rolls them back
 BEGIN;
 UPDATE yquota.queue SET capacity = CASE name WHEN 'q1' THEN '25' ELSE '75' END WHERE parent = 'root';
 SELECT queue, absolute_capacity FROM yquota.effective_queue WHERE kind <> 'parent';
@@ -130,7 +130,7 @@ SELECT queue, absolute_capacity FROM yquota.effective_queue WHERE kind <> 'paren
 ROLLBACK;
 SELECT queue, absolute_capacity FROM yquota.effective_queue WHERE kind <> 'parent';
 
-\echo what is inherited, and from where
+\echo inherited settings and their origin
 BEGIN;
 UPDATE yquota.queue SET user_limit_factor = 3, disable_preemption = true, maximum_application_lifetime = 3600 WHERE path = 'root.q1';
 INSERT INTO yquota.multi_node_sorting_policy (name, class) VALUES ('default', 'example.Policy');
@@ -167,7 +167,7 @@ ORDER BY 1;
 SELECT DISTINCT i AS unknown FROM yquota.effective_queue AS q, jsonb_object_keys(q.inherited) AS i
 EXCEPT SELECT p.column_name FROM yquota_internal.hadoop_property AS p WHERE p.table_name = 'queue' AND p.inherited_from IS NOT NULL;
 
-\echo whoever empties the table begins anew
+\echo a TRUNCATE of the table begins anew
 TRUNCATE yquota.queue CASCADE;
 SELECT * FROM yquota_internal.queue_status;
 SELECT * FROM yquota_internal.queue_check;

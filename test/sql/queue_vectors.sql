@@ -68,7 +68,7 @@ UPDATE yquota.queue SET maximum_am_resource_percent = 0.5, maximum_applications 
 SELECT pg_temp.nodes('[memory-mb=1638400,vcores=1600]');
 SELECT * FROM pg_temp.limits WHERE queue = 'root.a';
 
-\echo V07, V08: fractions of a tree, limits of application masters
+\echo V07, V08: fractions in a tree of queues, limits of application masters
 SELECT pg_temp.configure('root - -
 	root.R 100 100
 	root.R.a 8.5 20
@@ -83,7 +83,7 @@ SELECT * FROM pg_temp.limits;
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=16]');
 SELECT effective FROM pg_temp.figures WHERE queue = 'root.R.b';
 
-\echo V22: sums of siblings within 0.05 percent
+\echo V22: the sum of siblings may differ from 100 by 0.05 percent
 SELECT pg_temp.configure('root - -
 	root.a 30 -
 	root.b 70.5 -');
@@ -94,7 +94,7 @@ SELECT pg_temp.configure('root - -
 	root.a 30 -
 	root.b 70.005 -');
 
-\echo V23: levels of a tree
+\echo V23: levels of a tree of queues
 CREATE FUNCTION pg_temp.tree_of_v23(command text) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.configure('root - -
 	root.a 10 -
@@ -115,18 +115,18 @@ SELECT pg_temp.tree_of_v23(NULL);
 SELECT pg_temp.nodes('[memory-mb=30720,vcores=30]');
 SELECT queue, effective FROM pg_temp.figures WHERE queue ~ '^root\.[^.]+$';
 
-\echo V83: sums of zero
+\echo V83: siblings whose sum is zero
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = '0' WHERE parent = 'root.b'$$);
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = CASE name WHEN 'a' THEN '60' ELSE '0' END WHERE path IN ('root.a', 'root.b')$$);
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = CASE name WHEN 'a' THEN '60' ELSE '0' END, allow_zero_capacity_sum = name = 'b' WHERE path IN ('root.a', 'root.b')$$);
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = CASE name WHEN 'a' THEN '60' WHEN 'b' THEN '0' WHEN 'b1' THEN '10' ELSE '20' END, allow_zero_capacity_sum = name = 'b' WHERE path IN ('root.a', 'root.b') OR parent = 'root.b'$$);
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = CASE name WHEN 'a' THEN '50' WHEN 'b' THEN '10' ELSE '0' END, allow_zero_capacity_sum = name = 'b' WHERE path IN ('root.a', 'root.b') OR parent = 'root.b'$$);
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = CASE name WHEN 'a' THEN '60' ELSE '0' END WHERE path IN ('root.a', 'root.b') OR parent = 'root.b'$$);
-\echo ... which the calculation with vectors takes as they are
+\echo V83: the calculation with vectors accepts these sums
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = '0' WHERE parent = 'root.b'; INSERT INTO yquota.scheduler_setting (legacy_queue_mode_enabled) VALUES (false)$$);
 SELECT pg_temp.tree_of_v23($$UPDATE yquota.queue SET capacity = CASE name WHEN 'a' THEN '60' ELSE '0' END WHERE path IN ('root.a', 'root.b'); INSERT INTO yquota.scheduler_setting (legacy_queue_mode_enabled) VALUES (false)$$);
 
-\echo V26: absolute resources, inherited maximum, limits within limits
+\echo V26: absolute resources, inherited maximum, limits within other limits
 CREATE FUNCTION pg_temp.tree_of_v26(b1 text, b1_maximum text) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.configure(format('root - -
 	root.queueA [memory=102400,vcores=10] [memory=204800,vcores=30]
@@ -142,7 +142,7 @@ SELECT queue, effective, effective_maximum FROM pg_temp.figures;
 SELECT pg_temp.tree_of_v26('[memory=153600,vcores=30]', '[memory=40960,vcores=10]');
 SELECT pg_temp.tree_of_v26('[memory=40960,vcores=10]', '[memory=204800,vcores=30]');
 
-\echo V28: no memory is no resource
+\echo V28: an amount without memory is no resource
 SELECT pg_temp.configure('root - -
 	root.a [memory=102400,vcores=10] [memory=204800,vcores=30]
 	root.a.a1 [memory=125] -
@@ -197,7 +197,7 @@ SELECT pg_temp.configure('root - -
 SELECT pg_temp.nodes('[memory-mb=8000,vcores=8]', '[memory-mb=8000,vcores=8]@x', '[memory-mb=8000,vcores=8]@y', '[memory-mb=8000,vcores=8]@z');
 SELECT * FROM pg_temp.figures;
 
-\echo V40: the order of siblings decides whether they are mixed
+\echo V40: the order of siblings decides whether their modes count as mixed
 SELECT pg_temp.configure('root - -
 	root.a [memory=1024,vcores=1] -
 	root.b 50 -');
@@ -205,13 +205,13 @@ SELECT pg_temp.configure('root - -
 	root.b 50 -
 	root.a [memory=1024,vcores=1] -');
 
-\echo V41: a label of the parent that the child does not configure
+\echo V41: a label of the parent for which the child has no capacity
 SELECT pg_temp.configure('root - -
 	root.a 100 -
 	root.a@newLabel 100 -
 	root.a.a1 100 -', $$UPDATE yquota.queue SET accessible_node_labels = '{newLabel}', allow_zero_capacity_sum = true WHERE path = 'root.a'$$);
 
-\echo V58: weights of queues created automatically
+\echo V58: weights of automatically created queues
 SELECT pg_temp.configure('root - -
 	root.a 1w -
 	root.a.a1 1w -
@@ -234,7 +234,7 @@ INSERT INTO yquota.queue (path, auto_created) VALUES ('root.e-auto.e2-auto', tru
 UPDATE yquota.queue SET capacity = '6w', auto_created = false WHERE path LIKE 'root.e-auto%' AND path <> 'root.e-auto.e2-auto';
 SELECT queue, absolute FROM pg_temp.figures WHERE queue LIKE 'root.e%';
 
-\echo V61: limits of such a leaf
+\echo V61: limits of an automatically created leaf
 SELECT pg_temp.configure('root - -
 	root.a 1w -
 	root.e-auto+ - -
@@ -259,12 +259,12 @@ UPDATE yquota.wildcard_template SET auto_queue_creation_v2_template = '{"capacit
 UPDATE yquota.queue SET capacity = '4w' WHERE path = 'root.a.a-auto.a2';
 SELECT queue, weight, user_limit_factor AS factor, maximum_am_resource_percent AS am FROM yquota.effective_queue WHERE queue LIKE 'root.a.a-auto.%' ORDER BY ordinal;
 
-\echo V55: a capacity of root counts for nothing in Hadoop 3.4.1
+\echo V55: Hadoop 3.4.1 ignores a capacity of root
 SELECT pg_temp.configure('root 90 -
 	root.a 100 -');
 SELECT queue, absolute FROM pg_temp.figures;
 
-\echo V109: what is more without nodes, where there are no shares; of mixed ones none is
+\echo V109: what counts as larger than the maximum without nodes, where there are no shares; in mixed modes nothing does
 DELETE FROM yquota.node;
 CREATE FUNCTION pg_temp.minimum_within(capacity text, maximum text, calculator text) RETURNS text LANGUAGE sql AS $$
 	SELECT substring(pg_temp.configure(format('root - -
@@ -276,18 +276,18 @@ SELECT capacity, maximum, pg_temp.minimum_within(capacity, maximum, 'DefaultReso
 FROM (VALUES ('[memory=2,vcores=2]', '[memory=1,vcores=1]'), ('[memory=2,vcores=1]', '[memory=1,vcores=2]'), ('[memory=1,vcores=2]', '[memory=2,vcores=1]'),
 			 ('[memory=2,vcores=2]', '[memory=2,vcores=1]'), ('[memory=2,vcores=2]', '[memory=1,vcores=2]'), ('[memory=1,vcores=2]', '[memory=2,vcores=2]')) AS v (capacity, maximum);
 
-\echo which modes go together, below a parent of which mode
+\echo which capacity modes siblings may have below a parent of each mode
 SELECT parent, child, other, substring(pg_temp.configure(format('root - -
 	root.a %s -
 	root.a.b %s -
 	root.a.c %s -', parent, child, other)) FROM 'accepted|(?:Parent|Illegal).*')
 FROM unnest('{100,1w,"[memory=4096]"}'::text[]) AS parent,
 	 (VALUES ('100', '0'), ('50', '40'), ('0', '0'), ('1w', '3w'), ('[memory=1024]', '[memory=2048]'), ('[memory=1024]', '[memory=4096]')) AS c (child, other);
-\echo ... where the mode does not matter, but a maximum is no weight
+\echo without legacy mode, modes may be mixed, but a maximum must not be a weight
 SELECT pg_temp.configure('root - -
 	root.a [memory=1024,vcores=1] [memory=50w,vcores=1]', 'INSERT INTO yquota.scheduler_setting (legacy_queue_mode_enabled) VALUES (false)');
 
-\echo mixed vectors: amounts first, percentages of the rest, weights share what is left then
+\echo mixed vectors: amounts come first, then percentages of the rest, then weights share what is left
 SELECT pg_temp.configure('root - -
 	root.a [memory=2048,vcores=4] [memory=50%,vcores=8]
 	root.b [memory=50%,vcores=25%] -
@@ -297,7 +297,7 @@ SELECT pg_temp.configure('root - -
 SELECT pg_temp.nodes('[memory-mb=10240,vcores=20]');
 SELECT * FROM pg_temp.figures;
 
-\echo the dominant calculator scales when the dominant share falls short
+\echo the dominant calculator scales the amounts down when the dominant share of the cluster is too small
 SELECT pg_temp.configure('root - -
 	root.A [memory=6144,vcores=10] -
 	root.B [memory=4096,vcores=30] -', $$INSERT INTO yquota.scheduler_setting (resource_calculator)

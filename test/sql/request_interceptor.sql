@@ -54,7 +54,7 @@ BEGIN
 END
 $$;
 
-\echo registration
+\echo registration of interceptors
 INSERT INTO yquota.request_interceptor VALUES (1, 'halve');
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.');
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.missing');
@@ -68,7 +68,7 @@ INSERT INTO yquota.request_interceptor VALUES (20, 'PUBLIC.Halve'), (10, 'public
 INSERT INTO yquota.request_interceptor VALUES (30, '"public"."halve"');
 SELECT * FROM yquota.request_interceptor ORDER BY position;
 
-\echo in order, each sees what the one before returned
+\echo interceptors run in order, and each sees the result of the one before
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(10, 'GUARANTEED')]);
 SELECT * FROM asked;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(12, 'GUARANTEED')]);
@@ -85,7 +85,7 @@ UPDATE yquota.request_interceptor SET position = 5 WHERE position = 20;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(12, 'GUARANTEED')]);
 SELECT * FROM asked;
 
-\echo what if
+\echo a what-if
 BEGIN;
 DELETE FROM yquota.request_interceptor;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(30, 'GUARANTEED', 4)]);
@@ -100,7 +100,7 @@ SELECT yquota.request_containers('application_1_0001', ARRAY[ask(20, 'GUARANTEED
 COMMIT;
 SELECT * FROM asked;
 
-\echo a repeated call is answered as the first one was, and is not judged again
+\echo a repeated call returns the first answer, and the interceptors do not run again
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2, id => 5)], response_id => 1, seed => 1);
 UPDATE yquota.request_interceptor SET position = -1 WHERE position = 10;
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 1, seed => 1);
@@ -151,7 +151,7 @@ SELECT * FROM yquota.allocate_opportunistic('application_1_0001');
 CREATE FUNCTION strict(request yquota.allocate_request) RETURNS yquota.container_request[] LANGUAGE sql RETURN request.requests;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
 
-\echo with the rights of the role that asks
+\echo an interceptor has the rights of the role that asks
 CREATE TABLE salary (amount integer);
 INSERT INTO salary VALUES (100);
 CREATE FUNCTION peeks(request yquota.allocate_request) RETURNS yquota.allocate_request
@@ -219,7 +219,7 @@ REVOKE EXECUTE ON FUNCTION who FROM PUBLIC;
 SET ROLE yquota_test_interceptor_operator;
 SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
 RESET ROLE;
-\echo the owner of a function is trusted: the owner of yquota or a superuser
+\echo the owner of an interceptor must be trusted: the owner of yquota or a superuser
 \set VERBOSITY default
 DELETE FROM yquota.request_interceptor;
 CREATE SCHEMA site AUTHORIZATION yquota_test_interceptor_admin;
@@ -277,14 +277,14 @@ SELECT try('who');
 CREATE FUNCTION asks(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT count(*)::integer FROM yquota.allocate_distributed('{}', '{}') $$;
 CREATE INDEX ON salary (asks(amount));
 
-\echo the audit
+\echo the audit of interceptors
 SELECT operation, coalesce(new, old) ->> 'function' AS function, acting_role = current_user AS by_owner, count(*)
 FROM yquota.audit WHERE table_name = 'yquota.request_interceptor' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT yquota.disallow_role('yquota_test_interceptor_admin', 'admin'), yquota.disallow_role('yquota_test_interceptor_operator', 'operator');
 DROP OWNED BY yquota_test_interceptor_operator;
 DROP ROLE yquota_test_interceptor_admin, yquota_test_interceptor_operator;
 \set VERBOSITY default
-\echo all six calls
+\echo interceptors of all six calls
 DELETE FROM yquota.request_interceptor;
 CREATE TABLE seen (n integer GENERATED ALWAYS AS IDENTITY, request yquota.allocate_request, rows yquota.allocate_response[]);
 CREATE FUNCTION sees(request yquota.allocate_request) RETURNS yquota.allocate_request
@@ -314,7 +314,7 @@ TRUNCATE seen RESTART IDENTITY;
 SELECT decision, application_id FROM yquota.schedule();
 SELECT count(*) FROM seen;
 
-\echo parts are changed, and calls refused
+\echo interceptors change parts of a request, and refuse calls
 CREATE FUNCTION tames(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -356,7 +356,7 @@ END
 $$;
 \set VERBOSITY default
 
-\echo rows that are left out
+\echo interceptors leave out rows
 CREATE FUNCTION hides_first(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
 	LANGUAGE sql RETURN CASE WHEN cardinality(rows) > 1 THEN '{1}'::integer[] END;
 CREATE FUNCTION hides_last(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]

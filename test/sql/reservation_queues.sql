@@ -36,9 +36,9 @@ CREATE FUNCTION pg_temp.submit(id text, queue text, reservation text DEFAULT NUL
 	FROM yquota.submit_application(id, 'ann', '{dev}', queue, project => 'p', unmanaged => true, dry_run => dry, reservation => reservation) AS s
 $$;
 
-\echo a plan has its default queue, and nothing else before its follower has made queues
+\echo a plan has only its default queue until the plan follower has made queues
 SELECT * FROM tree;
-\echo shares change, queues come and go; a transaction that fails leaves all as it was
+\echo shares change, queues are added and removed; a failed transaction leaves all as it was
 SELECT pg_temp.shares('0001:0.1', ':0.9');
 SELECT * FROM tree;
 UPDATE yquota.reservation_queue SET capacity = 0.25, maximum_capacity = 0.5 WHERE reservation_id IS NOT NULL;
@@ -50,7 +50,7 @@ ROLLBACK;
 SELECT * FROM tree;
 SELECT pg_temp.shares('0002:0.5');
 SELECT * FROM tree;
-\echo more than there are vacant places, one after the other
+\echo there are more reservations than vacant places, one after the other
 DO $$
 BEGIN
 	FOR i IN 1..40 LOOP
@@ -60,7 +60,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-\echo the limits for users and numbers of applications are those of the plan, preemption likewise
+\echo queues of a plan have its limits for users and applications, and its preemption settings
 UPDATE yquota.queue SET user_limit_factor = 3, minimum_user_limit_percent = 50, maximum_applications = 100, disable_preemption = true, maximum_am_resource_percent = 0.5,
 	ordering_policy = 'priority-utilization', maximum_application_lifetime = 1000 WHERE path = 'root.plan';
 SELECT queue, user_limit_factor, minimum_user_limit_percent, maximum_applications, maximum_applications_per_user, maximum_am_resource_percent, maximum_application_lifetime,
@@ -69,7 +69,7 @@ FROM yquota.effective_queue WHERE queue LIKE 'root.plan%';
 UPDATE yquota.queue SET user_limit_factor = 2, minimum_user_limit_percent = NULL, maximum_applications = NULL, disable_preemption = NULL, maximum_am_resource_percent = NULL,
 	ordering_policy = NULL, maximum_application_lifetime = NULL WHERE path = 'root.plan';
 SELECT queue, maximum_applications, maximum_applications_per_user FROM yquota.effective_queue WHERE queue LIKE 'root.plan.%';
-\echo not legacy: of each resource what the plan has of it
+\echo without legacy mode, a queue has its part of each resource of the plan
 BEGIN;
 UPDATE yquota.scheduler_setting SET legacy_queue_mode_enabled = false;
 UPDATE yquota.queue SET capacity = '[memory=80%,vcores=40]' WHERE path = 'root.plan';
@@ -81,13 +81,13 @@ UPDATE yquota.queue SET capacity = '[memory=20480,vcores=20]' WHERE path = 'root
 UPDATE yquota.queue SET capacity = '[memory=81920,vcores=80]' WHERE path = 'root.plan';
 SELECT drawn, cap, absolute, effective FROM tree;
 ROLLBACK;
-\echo no cluster
+\echo a cluster without nodes
 BEGIN;
 UPDATE yquota.node SET state = 'LOST';
 SELECT drawn, cap, absolute, effective FROM tree;
 ROLLBACK;
 
-\echo what the table does not take
+\echo refused rows
 INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'reservation_1_0009', 'reservation_1_0009', 1.1, 1);
 INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'reservation_1_0009', 'reservation_1_0009', -0.1, 1);
 INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'reservation_1_0009', 'reservation_1_0009', 'NaN', 1);
@@ -100,7 +100,7 @@ INSERT INTO yquota.reservation_queue VALUES ('root.a', 'a-default', NULL, 1, 1),
 SELECT queue FROM yquota.effective_queue ORDER BY ordinal;
 ROLLBACK;
 
-\echo submission: into the default queue, into a reservation, refused
+\echo submissions: to the default queue, to a reservation, and refused
 SELECT pg_temp.shares('0001:0.25', '0002:0.25', ':0.5');
 SELECT * FROM pg_temp.submit('application_1_0001', 'plan');
 SELECT * FROM pg_temp.submit('application_1_0002', 'root.plan');
@@ -123,7 +123,7 @@ SELECT * FROM pg_temp.submit('application_1_0008', 'other', 'reservation_1_0007'
 ROLLBACK;
 SELECT application_id, submitted_queue, reservation_id, queue FROM yquota.application WHERE state <> 'REJECTED' ORDER BY application_id;
 SELECT queue_path, outcome, reason FROM yquota.place_application('ann', '{dev}', 'plan');
-\echo lists of the plan hold for its queues
+\echo access lists of the plan hold for its queues
 BEGIN;
 UPDATE yquota.queue SET acl_submit_applications = ' ' WHERE path IN ('root', 'root.plan');
 UPDATE yquota.queue SET acl_administer_queue = 'root' WHERE path = 'root';
@@ -132,7 +132,7 @@ SELECT decided_by, reason FROM pg_temp.submit('application_1_0008', 'plan', 'res
 SELECT allowed, decided_by FROM yquota.check_queue_access('ann', '{dev}', 'plan-default', 'SUBMIT');
 SELECT allowed, decided_by FROM yquota.check_queue_access('root', '{}', 'reservation_1_0002', 'SUBMIT');
 ROLLBACK;
-\echo its numbers hold for each of its queues, and its state for all of them
+\echo the limits of a plan hold for each of its queues, its state for all of them
 BEGIN;
 UPDATE yquota.queue SET maximum_applications = 2 WHERE path = 'root.plan';
 SELECT state, decided_by, decided_at FROM pg_temp.submit('application_1_0008', 'plan');
@@ -143,19 +143,19 @@ SELECT * FROM pg_temp.submit('application_1_0010', 'plan', 'reservation_1_0001')
 SELECT drawn, state FROM tree;
 UPDATE yquota.queue SET state = 'RUNNING', maximum_applications = NULL WHERE path = 'root.plan';
 SELECT drawn, state FROM tree;
-\echo a move to the plan is one to its default queue; into a reservation by its name
+\echo a move to the plan goes to its default queue; a move to a reservation names it
 SELECT yquota.move_application('application_1_0007', 'plan');
 SELECT yquota.move_application('application_1_0009', 'root.plan.reservation_1_0002');
 SELECT yquota.move_application('application_1_0009', 'reservation_1_0009');
 SELECT application_id, queue FROM yquota.application WHERE application_id IN ('application_1_0007', 'application_1_0009') ORDER BY 1;
-\echo a rule may name a queue of a plan, and the plan no more than in Hadoop
+\echo a mapping rule may name a queue of a plan, but the plan itself only as in Hadoop
 UPDATE yquota.scheduler_setting SET mapping_rule_format = 'json';
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_placement, fallback_result) VALUES ('json', 1, 'user', 'ann', 'custom', 'root.plan', 'skip');
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_placement, fallback_result) VALUES ('json', 1, 'user', 'ann', 'custom', 'root.plan.plan-default', 'skip');
 SELECT queue, state FROM yquota.submit_application('application_1_0011', 'ann', '{dev}', project => 'p', dry_run => true);
 DELETE FROM yquota.mapping_rule;
 
-\echo hidden ones count in their plan
+\echo hidden queues count in their plan
 UPDATE yquota.queue SET show_reservations_as_queues = NULL WHERE path = 'root.plan';
 SELECT queue, ordinal, drawn, applications, active_applications FROM yquota.effective_queue ORDER BY ordinal;
 SELECT queue, active_applications, guaranteed FROM yquota.scheduler_queue ORDER BY queue;
@@ -163,12 +163,12 @@ SELECT * FROM pg_temp.submit('application_1_0011', 'plan', 'reservation_1_0001',
 UPDATE yquota.queue SET show_reservations_as_queues = true WHERE path = 'root.plan';
 SELECT queue, active_applications, guaranteed FROM yquota.scheduler_queue ORDER BY queue;
 
-\echo they are no configuration
+\echo queues of reservations are no part of the configuration
 SELECT count(*) FROM regexp_matches(yquota.export_hadoop_configuration()::text, 'reservation_1|plan-default', 'g');
 SELECT yquota.remove_unused_queues();
 SELECT path, kind FROM yquota_internal.queue_status ORDER BY path;
 SELECT queue, property FROM yquota.configuration_advice() WHERE queue LIKE 'root.plan.%';
-\echo a plan with something in its queues stays one
+\echo a plan with containers or applications in its queues must stay a plan
 UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';
 BEGIN;
 UPDATE yquota.queue SET capacity = '100' WHERE path = 'root.a';
@@ -180,7 +180,7 @@ UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';
 COMMIT;
 SELECT count(*) FROM yquota.reservation_queue;
 
-\echo containers: the queue of a reservation has its guarantee
+\echo scheduling: the queue of a reservation gets its guarantee
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE' AND application_id NOT IN ('application_1_0001', 'application_1_0003');
 SELECT pg_temp.shares('0001:0.5', ':0.5');
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 100);
@@ -189,7 +189,7 @@ SELECT drawn, containers, used, used_capacity FROM yquota.effective_queue ORDER 
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024,vcores=1]', 60);
 SELECT count(*) FROM yquota.schedule();
-\echo preemption takes from the default queue what is promised to the reservation, and no more
+\echo preemption takes the guarantee of the reservation from the default queue, and no more
 UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true, preemption_total_preemption_per_round = 1, preemption_natural_termination_factor = 1,
 	preemption_max_wait_before_kill = 0;
 SELECT queue, label, guaranteed, ideal, to_be_preempted FROM yquota.preemption_state WHERE queue LIKE 'root.plan%' ORDER BY queue;
@@ -199,14 +199,14 @@ SELECT outcome, queue, count(*) FROM yquota.preempt_containers() GROUP BY 1, 2 O
 SELECT queue, count(*) FROM yquota.schedule() GROUP BY queue ORDER BY queue;
 SELECT drawn, containers, used_capacity FROM yquota.effective_queue WHERE queue LIKE 'root.plan%' ORDER BY ordinal;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
-\echo less of a share: its containers stay until others want the room
+\echo after its share was reduced, a reservation keeps its containers until others want the room
 SELECT pg_temp.shares('0001:0.1', ':0.9');
 SELECT queue, guaranteed, ideal, to_be_preempted FROM yquota.preemption_state WHERE queue LIKE 'root.plan%' ORDER BY queue;
 \echo disable_preemption of the plan holds for its queues
 UPDATE yquota.queue SET disable_preemption = true WHERE path = 'root.plan';
 SELECT queue, disabled, disabled_by FROM yquota.preemption_state WHERE queue LIKE 'root.plan%' ORDER BY queue;
 UPDATE yquota.queue SET disable_preemption = NULL WHERE path = 'root.plan';
-\echo OPPORTUNISTIC containers in the queue of a reservation hold nothing
+\echo OPPORTUNISTIC containers of a reservation use nothing of its queue
 UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = NULL, opportunistic_allocation_enabled = true;
 SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, 3, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
 SELECT decision, queue, count(*), min(execution_type) FROM yquota.allocate_opportunistic('application_1_0003',
@@ -214,14 +214,14 @@ SELECT decision, queue, count(*), min(execution_type) FROM yquota.allocate_oppor
 SELECT drawn, containers, used FROM yquota.effective_queue WHERE queue LIKE 'root.plan%' ORDER BY ordinal;
 SELECT queue, containers, execution_type FROM yquota.queue_usage ORDER BY queue, execution_type;
 
-\echo a price factor of the plan holds in its queues, and one of the queue instead of it
+\echo a price factor of the plan holds for its queues; a factor of a queue replaces it
 INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('queue', 'root.plan', 0.5, '2026-03-02 10:00:20+00');
 SELECT yquota.set_clock('2026-03-02 10:00:20+00');
 SELECT queue, amount::float FROM yquota.cost_between('2026-03-02 10:00:10+00', '2026-03-02 10:00:20+00', '{queue}') ORDER BY queue;
 SELECT yquota.set_clock('2026-03-02 10:00:30+00');
 SELECT queue, amount::float FROM yquota.cost_between('2026-03-02 10:00:20+00', '2026-03-02 10:00:30+00', '{queue}') ORDER BY queue;
 
-\echo a plan without anything in it may become a leaf, and has no queues then
+\echo an empty plan may become a leaf, and then has no queues
 INSERT INTO yquota.container_event (event, container_id, project, queue, node, allocation, source)
 	SELECT 'CONTAINER_START', 'container_9_0001_01_000001', c.project, c.queue, c.node, c.allocation, 'rm' FROM yquota.container AS c WHERE c.queue LIKE 'root.plan.%' LIMIT 1;
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE';
@@ -239,6 +239,6 @@ SELECT queue, kind FROM yquota.effective_queue ORDER BY ordinal;
 \echo another configuration begins without queues of reservations
 TRUNCATE yquota.queue CASCADE;
 SELECT count(*) FROM yquota.reservation_queue;
-\echo the root is no plan
+\echo the root cannot be a plan
 INSERT INTO yquota.queue (path, reservable) VALUES ('root', true);
 SELECT * FROM yquota.verify();

@@ -36,11 +36,11 @@ $$;
 CREATE TEMPORARY VIEW running AS
 	SELECT container_id, project, username, queue, node, label, allocation, started_at FROM yquota.container ORDER BY container_id;
 
-\echo application masters are asked for by themselves
+\echo application masters are requested automatically
 SELECT pg_temp.submit('application_1_0001', 'ann', 'a'), pg_temp.submit('application_1_0002', 'bob', 'b', project => NULL),
 	   pg_temp.submit('application_1_0003', 'cat', 'b', true, NULL);
 SELECT application_id, waits_for_master, pending_containers FROM yquota.scheduler_application ORDER BY 1;
-\echo a dry run, and one that is rolled back, change nothing
+\echo a dry run and a rolled back cycle change nothing
 SELECT * FROM pg_temp.told(dry => true);
 BEGIN;
 SELECT * FROM pg_temp.told();
@@ -52,7 +52,7 @@ SELECT * FROM pg_temp.told();
 SELECT * FROM running;
 SELECT application_id, attempt, am_container_id, waits_for_master FROM yquota.scheduler_application ORDER BY 1;
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
-\echo who names no project pays by himself, when there is such a project
+\echo an application without a project is charged to a project with the name of its user, if there is one
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
 SELECT * FROM pg_temp.told();
 SELECT application_id, has_outstanding_requests FROM yquota.application WHERE application_id = 'application_1_0003';
@@ -60,7 +60,7 @@ INSERT INTO yquota.project (name) VALUES ('cat');
 SELECT * FROM pg_temp.told();
 SELECT project, username FROM running WHERE container_id LIKE '%0003_01%';
 
-\echo requests of nodes and racks, what is left of them, and labels
+\echo requests for nodes and racks, their remaining counts, and labels
 SELECT yquota.request_containers('application_1_0001', ARRAY[
 	ROW('n2', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL, NULL), ROW('/r1', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL, NULL),
 	ROW('*', '[memory-mb=1024]', 2, 1, NULL, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 1, 2, NULL, NULL, 'gpu', NULL, NULL)]::yquota.container_request[]);
@@ -70,7 +70,7 @@ SELECT * FROM pg_temp.told('{n4}');
 SELECT queue, label, username, allocation FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY 1, 2, 3;
 SELECT * FROM yquota_internal.request_counter WHERE application_id = 'application_1_0001' ORDER BY 2;
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 1);
-\echo a blacklisted rack, one node named twice, and at most so many
+\echo a blacklisted rack, one node named twice, and a limit on the number of containers
 SELECT yquota.update_blacklist('application_1_0001', '{/r1}');
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 5, priority => 1);
 SELECT decision, node, stopped_by FROM yquota.node_heartbeat('{n1,n2}', true) WHERE application_id = 'application_1_0001';
@@ -84,7 +84,7 @@ SELECT yquota.acknowledge_decisions('{}');
 SELECT yquota.acknowledge_decisions(NULL);
 SELECT yquota.release_containers(NULL);
 
-\echo reservations: made, told of once, kept while there is no room, fulfilled when there is
+\echo a reservation is made, reported once, kept while there is no room, and fulfilled when there is
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=7168]', 3);
 SELECT * FROM pg_temp.told('{n1,n2,n3}');
 SELECT node, application_id, container_id, allocation FROM yquota.reserved_container ORDER BY 1;
@@ -94,25 +94,25 @@ SELECT * FROM pg_temp.told('{n2,n3}');
 SELECT re_reservations FROM yquota_internal.request_counter WHERE application_id = 'application_1_0002' AND priority = 1;
 SELECT yquota.release_containers(array_agg(container_id)) FROM yquota.container WHERE node = 'n3';
 SELECT * FROM pg_temp.told('{n3}');
-\echo given up when nothing is asked for any more
+\echo a reservation is given up when nothing is requested any more
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 SELECT * FROM pg_temp.told('{n1,n2}');
 SELECT * FROM yquota.reserved_container;
-\echo void when the node goes
+\echo a reservation becomes void when its node is lost
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=8192]', 1);
 SELECT * FROM pg_temp.told('{n1}');
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
 SELECT * FROM pg_temp.told('{n1}');
 SELECT * FROM yquota.reserved_container;
 UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'n1';
-\echo and when it gets another size
+\echo a reservation becomes void when its node gets another size
 SELECT * FROM pg_temp.told('{n1}');
 UPDATE yquota.node SET total = '[memory-mb=8191,vcores=8]' WHERE name = 'n1';
 SELECT * FROM yquota.reserved_container;
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
 SELECT * FROM yquota.verify();
 
-\echo what nobody acknowledges is released, and an application master that is gone is asked for again
+\echo a container that nobody acknowledges is released; an expired application master is requested again
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE application_id <> 'application_1_0002'));
 SELECT yquota.set_clock('2026-03-02 10:09:59+00');
 SELECT * FROM pg_temp.told('{n4}');
@@ -129,7 +129,7 @@ SELECT * FROM pg_temp.told();
 SELECT application_id, attempt, am_container_id FROM yquota.scheduler_application ORDER BY 1;
 SELECT * FROM yquota.reserved_container;
 
-\echo a thousand decisions at a time are forgotten, oldest first
+\echo a cycle forgets up to a thousand old decisions, the oldest first
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at)
 SELECT 'reserved', 'c' || n, 'application_1_0001', 'root.a', 'n1', '[memory-mb=1024]', 1, -1, yquota.clock()
@@ -141,29 +141,29 @@ SELECT * FROM pg_temp.told('{n4}');
 SELECT count(*) FROM yquota.decision;
 SELECT yquota.set_clock('2026-03-02 10:10+00');
 
-\echo an application that ends leaves nothing behind
+\echo an ended application leaves nothing behind
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 5);
 SELECT yquota.finish_application('application_1_0001');
 SELECT * FROM pg_temp.told();
 SELECT count(*) FROM yquota_internal.request_counter WHERE application_id = 'application_1_0001';
 
-\echo an id that is submitted again has other containers
+\echo a new application with an old id gets other container ids
 SELECT yquota.remove_finished_applications('infinity');
 SELECT pg_temp.submit('application_1_0001', 'ann', 'a');
 SELECT * FROM pg_temp.told();
 SELECT yquota.finish_application('application_1_0001');
 
-\echo a node that has shrunk below what it holds gets nothing
+\echo a node that is smaller than its containers gets nothing
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
 UPDATE yquota.node SET total = '[memory-mb=512,vcores=8]';
 SELECT decision, node, stopped_by FROM yquota.schedule(explain => true);
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]';
 
-\echo what is asked for counts as utilization where price groups say so
+\echo requests count as utilization where the price group says so
 SELECT pg_temp.submit('application_1_0004', 'ann', 'a');
 SELECT resource_type, used, pending, total FROM yquota_internal.measure_cluster(yquota.clock()) WHERE resource_type <> 'yarn.io/gpu' ORDER BY 1;
 
-\echo what does not fit together is told
+\echo verify() reports contradictions
 BEGIN;
 UPDATE yquota.application SET has_outstanding_requests = false WHERE application_id = 'application_1_0003';
 INSERT INTO yquota.blacklist VALUES ('application_1_0009', 'n1');
@@ -173,7 +173,7 @@ UPDATE yquota_internal.application_attempt SET next_container = 1 WHERE applicat
 SELECT * FROM yquota.verify() ORDER BY 1;
 ROLLBACK;
 
-\echo nothing is left of applications that are truncated, but for how far names of containers have got
+\echo TRUNCATE of the applications leaves nothing of them but their next container number
 BEGIN;
 TRUNCATE yquota.application;
 SELECT (SELECT count(*) FROM yquota.resource_request) + (SELECT count(*) FROM yquota.blacklist) + (SELECT count(*) FROM yquota.reserved_container)
@@ -182,7 +182,7 @@ SELECT application_id, attempt, next_container, am_container_id FROM yquota_inte
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
-\echo chances that were missed for the default partition are kept where nodes are shared, or with other figures
+\echo missed chances for the default partition are kept where nodes are shared, or with other figures
 BEGIN;
 SELECT opportunities, missed_non_partitioned FROM yquota_internal.request_counter WHERE application_id = 'application_1_0003';
 SELECT yquota.update_blacklist('application_1_0003', '{n1}');
@@ -193,7 +193,7 @@ SELECT * FROM pg_temp.told('{n1,n1}');
 SELECT opportunities, missed_non_partitioned FROM yquota_internal.request_counter WHERE application_id = 'application_1_0003';
 ROLLBACK;
 
-\echo events are inserted as by any role: triggers and constraints of others are there for containers that the scheduler starts
+\echo the events of the scheduler fire triggers and meet constraints of others, like events of any role
 BEGIN;
 CREATE TABLE public.heard (what text);
 CREATE FUNCTION public.hear() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -227,7 +227,7 @@ SELECT * FROM pg_temp.told();
 SELECT round, subject, sqlstate, message FROM yquota.scheduler_refusal;
 ROLLBACK;
 
-\echo refused
+\echo refused calls
 SELECT * FROM pg_temp.told('{n1,n9}');
 SELECT * FROM pg_temp.told('{n1,NULL}');
 SELECT * FROM pg_temp.told(most => -1);

@@ -13,7 +13,7 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('disk', 'GENERAL', 0, 1);
 UPDATE yquota.price_group SET count_pending = true, max_multiplier = 9;
-\echo a calculator that nobody knows is not the default one
+\echo an unknown calculator does not count as the default one
 \set VERBOSITY terse
 INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES ('dominant');
 \set VERBOSITY default
@@ -25,10 +25,10 @@ COMMIT;
 INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=8192,vcores=8,disk=4Pi]' FROM generate_series(1, 2) AS i;
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
 
-\echo more than an event may have is refused when it is asked for, not when it is given
+\echo a request beyond the limit of events is refused at once, not when its container would start
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1125899906842625]', 1);
 SELECT state, reason FROM yquota.submit_application('application_1_0002', 'ann', '{}', 'a', project => 'p', am_resource => '[memory-mb=1024,vcores=1,disk=1125899906842625]');
-\echo more demand than 64 bits hold is the most that they do
+\echo a demand beyond 64 bits counts as the largest number of 64 bits
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1Pi]', 2147483647);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1Pi]', 2147483647, priority => 2);
 SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
@@ -38,7 +38,7 @@ SELECT decision, container_id, node, allocation FROM yquota.schedule(max_contain
 SELECT yquota.request_containers('application_1_0001', '[]', 0);
 SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
 
-\echo names that events have used are not given again: of what runs, has ended, or is waited for
+\echo container ids of events are not given again: of running, ended and awaited containers
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
 	('CONTAINER_START', 'container_1_0001_01_000003', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	-- this START is equal to the START that the cycle would send
@@ -51,7 +51,7 @@ RESET yquota.on_bad_event;
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 3, priority => 2);
 SELECT decision, container_id, node FROM yquota.schedule(ARRAY['n1', 'n2', 'n1', 'n2']);
 SELECT next_container FROM yquota_internal.application_attempt;
-\echo nor is that of a reservation
+\echo nor is the container id of a reservation
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=6144,vcores=1]', 1, priority => 2);
 SELECT decision, container_id, node FROM yquota.schedule('{n1}');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
@@ -63,7 +63,7 @@ SELECT next_container FROM yquota_internal.application_attempt;
 SELECT count(*) FROM yquota.reserved_container;
 SELECT * FROM yquota.verify();
 
-\echo a decision that the books refuse is none, also where bad events are set aside
+\echo a decision that the books refuse is not made, even where bad events are set aside
 SELECT yquota.set_base_price('disk', 1000000, 1);
 SET yquota.on_bad_event = set_aside;
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1Pi]', 1, priority => 2);
@@ -77,7 +77,7 @@ RESET yquota.on_bad_event;
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
 SELECT round, subject, sqlstate, message, hint, refusals FROM yquota.scheduler_refusal;
 
-\echo a session that calls for many nodes keeps the cluster, and nothing of each call
+\echo a session that calls for many nodes keeps the cluster in memory, but nothing of each call
 -- the view differs between PostgreSQL 17 and 18
 CREATE FUNCTION pg_temp.cluster_bytes() RETURNS bigint LANGUAGE sql AS $$
 	WITH context AS (SELECT to_jsonb(c) AS row FROM pg_backend_memory_contexts AS c),
@@ -95,7 +95,7 @@ SELECT 'SELECT * FROM yquota.node_heartbeat(''{n2}'')' FROM generate_series(1, 1
 \o
 SELECT pg_temp.cluster_bytes() < :before + 100000 AS is_bounded;
 
-\echo all applications at once
+\echo TRUNCATE of all applications
 SELECT yquota.update_container('container_1_0001_01_000001', 0, '[memory-mb=1024,vcores=1]');
 SELECT yquota.update_container('container_1_0001_01_000001', 1, '[memory-mb=2048,vcores=1]');
 SELECT container_id, version FROM yquota_internal.container_version;
@@ -106,7 +106,7 @@ SELECT yquota_internal.requested_resources();
 SELECT * FROM yquota.schedule();
 SELECT * FROM yquota.verify();
 
-\echo nodes with more than a sum can hold: no sum is negative
+\echo nodes whose sum exceeds 64 bits: no sum becomes negative
 BEGIN;
 INSERT INTO yquota.node (name, total) VALUES ('huge1', '[memory-mb=9223372036854775807]'), ('huge2', '[memory-mb=9223372036854775807]');
 SELECT queue, yquota.amount(maximum, 'memory-mb') FROM yquota.scheduler_queue WHERE queue = 'root';

@@ -44,7 +44,7 @@ END
 $$;
 CREATE TRIGGER poisoned BEFORE INSERT ON yquota.container_event FOR EACH ROW EXECUTE FUNCTION poisoned();
 
-\echo an update at the instant of the START, which lies ahead, is made an instant later
+\echo an update at the future instant of the START is written an instant later
 SELECT submit(1);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, is_running)
 	VALUES ('CONTAINER_START', 'container_1_0001_01_000001', '2026-03-02 10:00:05+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]', 'OPPORTUNISTIC', false);
@@ -57,7 +57,7 @@ SELECT settled_at FROM yquota.container WHERE container_id = 'container_1_0001_0
 SELECT * FROM refused;
 SELECT acknowledge();
 
-\echo a cycle: a container that cannot start, an update that cannot be written; others get what they ask for
+\echo a cycle in which one container cannot start and one update cannot be written; others get their containers
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT submit(n) FROM generate_series(3, 5) AS n;
 SELECT ask(n, 1) FROM generate_series(3, 5) AS n;
@@ -76,7 +76,7 @@ SELECT * FROM counted;
 SELECT resource_name, application_id, count FROM yquota.resource_request ORDER BY application_id;
 SELECT * FROM yquota.verify();
 SELECT decision, application_id, stopped_by FROM yquota.schedule(explain => true, dry_run => true) WHERE stopped_by = 'refused';
-\echo not tried again for a minute, and then as long as it fails
+\echo a refused write is not tried for a minute, then tried again, as long as it fails
 SELECT yquota.set_clock('2026-03-02 10:01:59+00');
 SELECT count(*) FROM yquota.schedule();
 SELECT * FROM counted;
@@ -90,13 +90,13 @@ SELECT yquota.set_clock('2026-03-02 10:03+00');
 SELECT decision, right(container_id, 14) AS container FROM yquota.schedule();
 SELECT acknowledge();
 SELECT * FROM yquota.verify();
-\echo told for a day, alerted for ten minutes
+\echo a refusal is shown for a day; its alert lasts ten minutes
 SELECT yquota_internal.watch_refusals('2026-03-02 10:12:00+00');
 SELECT count(*) FROM yquota.alert WHERE kind = 'scheduler_refuses' AND cleared_at IS NULL;
 SELECT yquota_internal.watch_refusals('2026-03-03 10:02:00.000001+00');
 SELECT count(*) FROM refused;
 
-\echo what nothing that is decided is the cause of is an error
+\echo a failure that no decision causes is an error of the call
 CREATE FUNCTION refuse_requests() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'requests are frozen' USING ERRCODE = 'check_violation'; END $$;
 SELECT ask(3, 1);
 CREATE TRIGGER frozen BEFORE UPDATE OR DELETE ON yquota.resource_request FOR EACH STATEMENT EXECUTE FUNCTION refuse_requests();
@@ -105,7 +105,7 @@ DROP TRIGGER frozen ON yquota.resource_request;
 SELECT count(*) FROM yquota.schedule();
 SELECT acknowledge();
 
-\echo a lost master, whose containers cannot end; others begin anew
+\echo a lost master whose containers cannot end; other applications get new masters
 SELECT s.state FROM generate_series(10, 11) AS n,
 	yquota.submit_application(format('application_1_00%s', n), 'ann', '{}', 'a', project => 'p', am_resource => '[memory-mb=512,vcores=1]') AS s;
 SELECT yquota.finish_application('application_1_000' || n) FROM generate_series(1, 5) AS n;
@@ -139,7 +139,7 @@ SELECT application_id, containers FROM yquota.end_expired_applications();
 SELECT acknowledge();
 SELECT * FROM yquota.verify();
 
-\echo opportunistic allocation: one of four cannot start
+\echo opportunistic allocation: one of four containers cannot start
 SELECT submit(20);
 INSERT INTO poison VALUES ('_0020_01_000003', 'START');
 SELECT decision, right(container_id, 14) AS container FROM yquota.allocate_opportunistic('application_1_0020',
@@ -153,7 +153,7 @@ DELETE FROM poison;
 SELECT decision, right(container_id, 14) AS container FROM yquota.allocate_opportunistic('application_1_0020', response_id => 2);
 SELECT * FROM yquota.verify();
 
-\echo expiry: one of what was not acknowledged cannot end, and one increase not be taken back
+\echo expiry: one unacknowledged container cannot end, and one increase cannot be taken back
 SELECT submit(21);
 SELECT ask(21, 3);
 SELECT count(*) FROM yquota.schedule();
@@ -194,7 +194,7 @@ SELECT outcome, right(container_id, 14) AS container FROM yquota.preempt_contain
 SELECT acknowledge();
 SELECT * FROM yquota.verify();
 
-\echo the queue of a node: what waits there and cannot start stays, and others start
+\echo the queue of a node: a waiting container that cannot start stays, and others start
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL ORDER BY 1;
 SELECT acknowledge();
 SELECT yquota.set_clock('2026-03-02 11:00+00');
@@ -212,14 +212,14 @@ DELETE FROM poison;
 SELECT action, right(container_id, 14) AS container FROM yquota.container_ended('n1', 'container_1_0040_01_000003', NULL, 0);
 SELECT yquota.set_clock('2026-03-02 11:01+00');
 SELECT action, right(container_id, 14) AS container FROM yquota.container_ended('n1', 'container_1_0040_01_000004', NULL, 0);
-\echo what a call is about is its error
+\echo a failure of the very container that a call is about is an error of the call
 INSERT INTO poison VALUES ('_0040_01_000002', 'FINISH');
 SELECT * FROM yquota.container_ended('n1', 'container_1_0040_01_000002', NULL, 0);
 DELETE FROM poison;
 SELECT action FROM yquota.container_ended('n1', 'container_1_0040_01_000002', NULL, 0);
 SELECT * FROM yquota.verify();
 
-\echo promotions by rule, and a killable container that cannot end: what was to have its room waits
+\echo automatic promotions, and a killable container that cannot end: the container that needs its room waits
 SELECT count(*) FROM yquota.release_containers('{container_1_0001_01_000001}');
 SELECT yquota.finish_application('application_1_0040');
 SELECT acknowledge();
@@ -255,7 +255,7 @@ SELECT decision, right(container_id, 14) AS container FROM yquota.schedule();
 SELECT yquota.finish_application('application_1_00' || n) FROM generate_series(41, 42) AS n;
 SELECT * FROM yquota.verify();
 
-\echo the plan follower: one application can neither move nor end, and its queue stays
+\echo the plan follower: one application can neither move nor end, so its queue stays
 SELECT acknowledge();
 UPDATE yquota.node SET total = '[memory-mb=16384,vcores=16]';
 SELECT s.accepted FROM generate_series(1, 2) AS n, yquota.submit_reservation('reservation_1_000' || n, 'root.plan', 'ann', '{}', 'p',

@@ -53,7 +53,7 @@ INSERT INTO yquota.container_event (event, container_id, exit_status, source) VA
 SELECT queue, used_capacity, pending_containers, used, maximum FROM yquota.scheduler_queue;
 SELECT node, state, available, reserved FROM yquota.scheduler_node;
 SELECT application_id, queue, pending_containers, pending, waits_for FROM yquota.scheduler_application;
-\echo what the resource manager has no business with
+\echo calls and rows that are forbidden to the resource manager
 UPDATE yquota.node SET total = '[]';
 DELETE FROM yquota.decision;
 INSERT INTO yquota.resource_request SELECT * FROM yquota.resource_request;
@@ -74,7 +74,7 @@ SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1);
 
 SET ROLE regress_yquota_member;
 SELECT count(*) FROM yquota.container_cost;
-\echo why the applications of its project, and its own, wait
+\echo a member sees why the applications of the project wait
 SELECT application_id, project, username, pending_containers, waits_for FROM yquota.scheduler_application;
 SELECT count(*) AS same FROM yquota.scheduler_application JOIN yquota.application USING (application_id, project);
 SELECT yquota.acknowledge_decisions('{}');

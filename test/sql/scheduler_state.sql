@@ -38,7 +38,7 @@ CREATE TEMPORARY VIEW queues AS
 	SELECT queue, label, used_capacity AS percent, active_applications AS active, pending_applications AS accepted, pending_containers AS pc, used, pending
 	FROM yquota.scheduler_queue;
 SELECT pg_temp.submit(1, 'a', 'p', true), pg_temp.submit(2, 'c', 'p', false), pg_temp.submit(4, 'c', 'p', true), pg_temp.submit(5, 'a', 'p', true);
-\echo main columns in 100 of them
+\echo the main columns; used_capacity in percent
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1), yquota.request_containers('application_1_0001', pg_temp.gb(1), 3, priority => 2, label => 'gpu');
 SELECT queue, label, used_capacity, active_applications, pending_containers, guaranteed FROM yquota.scheduler_queue;
 TABLE queues;
@@ -53,7 +53,7 @@ SELECT pg_temp.cycle('h1', 'h2');
 SELECT yquota.request_containers('application_1_0005', pg_temp.gb(1), 1);
 TABLE applications;
 SELECT decision, application_id, queue, stopped_by FROM yquota.schedule('{h2}', explain => true);
-\echo nobody pays any more
+\echo an application whose project does not exist any more
 SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 2);
 UPDATE yquota.application SET project = 'gone' WHERE application_id = 'application_1_0004';
 TABLE applications;
@@ -63,7 +63,7 @@ SELECT app, waits_for FROM applications WHERE app = '4';
 RESET yquota.auto_create_project;
 UPDATE yquota.application SET project = 'p' WHERE application_id = 'application_1_0004';
 
-\echo nodes of a label go, and come back; one loses its label with containers on it
+\echo all nodes of a label are lost and come back; a node loses its label while containers run on it
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 1, priority => 2, label => 'gpu');
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'g1';
 SELECT app, waits_for FROM applications WHERE app = '1';
@@ -78,13 +78,13 @@ SELECT node, label, total, guaranteed, available FROM yquota.scheduler_node WHER
 SELECT decision, application_id, stopped_by FROM yquota.schedule('{g1}', dry_run => true, explain => true);
 SELECT * FROM yquota.verify();
 UPDATE yquota.node SET label = 'gpu' WHERE name = 'g1';
-\echo one shrinks below what runs on it: nothing more is assigned until there is room again
+\echo a node shrinks below its containers: nothing is assigned there until there is room again
 UPDATE yquota.node SET total = '[memory-mb=512,vcores=1]' WHERE name = 'h2';
 SELECT node, total, guaranteed, available FROM yquota.scheduler_node WHERE node = 'h2';
 SELECT decision, application_id, node, stopped_by, maximum FROM yquota.schedule('{h2}', explain => true);
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'h2';
 SELECT pg_temp.cycle('h2');
-\echo one is deleted: what ran there runs until the resource manager says otherwise, and takes nothing from other nodes
+\echo a node is deleted: its containers run until the resource manager reports their end, and use no room of other nodes
 DELETE FROM yquota.node WHERE name = 'h2';
 SELECT node, total, guaranteed, available FROM yquota.scheduler_node ORDER BY node;
 SELECT pg_temp.cycle('h1', 'h2');
@@ -93,7 +93,7 @@ SELECT count(*) FROM yquota.node_lost('h2', '2026-03-02 10:00+00');
 SELECT node, total, guaranteed, available FROM yquota.scheduler_node ORDER BY node;
 SELECT * FROM yquota.verify();
 
-\echo what cannot be had, and who cannot have anything
+\echo requests that cannot be served, and applications that can get nothing
 SELECT yquota.finish_application('application_1_0005');
 SELECT yquota.request_containers('application_1_0005', pg_temp.gb(1), 1);
 SELECT yquota.update_blacklist('application_1_0005', '{h1}');
@@ -102,12 +102,12 @@ SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 2147483647
 SELECT pending_containers, pending FROM yquota.scheduler_application WHERE application_id = 'application_1_0001';
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 0, priority => 9);
 SELECT * FROM yquota.schedule(max_containers => -1);
-\echo nothing wanted anywhere ends what is wanted of nodes and racks, in the same call and for good
+\echo a request for 0 containers on any node ends the requests for nodes and racks, also in the same call
 SELECT yquota.request_containers('application_1_0004', ARRAY[
 	ROW('h1', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 0, 5, NULL, NULL, NULL, NULL, NULL),
 	ROW('/default-rack', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
 SELECT resource_name, count FROM yquota.resource_request WHERE application_id = 'application_1_0004' AND priority = 5;
-\echo what is wanted of a node without anything anywhere waits until there is
+\echo a request for a node alone waits until there is a request for any node
 SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 1, 'h1', priority => 5);
 SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 0, priority => 1);
 SELECT pg_temp.cycle('h1');
@@ -117,7 +117,7 @@ SELECT yquota.request_containers('application_1_0004', ARRAY[
 SELECT pg_temp.cycle('h1');
 SELECT * FROM yquota.verify();
 
-\echo queues that were created by themselves are ordered, and order applications, as their templates say
+\echo queues created automatically are ordered, and order applications, by their templates
 DELETE FROM yquota.application;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
 BEGIN;
@@ -142,7 +142,7 @@ UPDATE yquota.queue SET auto_queue_creation_v2_leaf_template = auto_queue_creati
 SELECT queue, application_id FROM yquota.schedule('{g1}', 1, dry_run => true);
 SELECT * FROM yquota.verify();
 
-\echo counters are compacted one time later while cycles come, when sessions have seen them
+\echo while cycles run, counters are compacted one call later, after the sessions have seen them
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT count(*) FROM yquota.schedule('{g1}', 1);
@@ -156,7 +156,7 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT * FROM yquota.verify();
 
-\echo triggers see what a cycle changes, as they see statements
+\echo triggers see the changes of a cycle as changes by statements
 CREATE TABLE seen (relation text, operation text, level text, told text);
 CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -181,7 +181,7 @@ SELECT count(*) FROM yquota.schedule();
 ALTER TABLE yquota.resource_request DROP CONSTRAINT many;
 SELECT * FROM yquota.verify();
 
-\echo a master that starts where a node was reserved for it has its container
+\echo a master that starts on a node reserved for it gets the reserved container
 SET client_min_messages = warning;
 DELETE FROM yquota.application;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
@@ -195,7 +195,7 @@ SELECT am_container_id, next_container FROM yquota_internal.application_attempt 
 SELECT yquota.request_containers('application_1_0011', pg_temp.gb(1), 1);
 SELECT decision, container_id FROM yquota.schedule();
 
-\echo limits of application masters follow from what other queues use now
+\echo limits of application masters follow the present use of other queues
 SELECT queue, am_limit FROM yquota.effective_queue WHERE kind = 'leaf' ORDER BY queue;
 INSERT INTO yquota.container_event (event, container_id, project, username, queue, node, allocation)
 VALUES ('CONTAINER_START', 'elsewhere', 'p', 'bob', 'root.v.one', 'g1', pg_temp.gb(12));

@@ -98,7 +98,7 @@ SELECT * FROM pg_temp.left_to('a0', 'a1', 'a2');
 SELECT pg_temp.nodes('[memory-mb=1474560,vcores=1440]');
 SELECT * FROM pg_temp.left_to('a0', 'a1', 'a2');
 
-\echo V13: the more users want containers, the less each may have
+\echo V13: the more users want containers, the less each of them may have
 SELECT pg_temp.configure('root - -
 	root.a 100 100', $$UPDATE yquota.queue SET minimum_user_limit_percent = 0, user_limit_factor = 1 WHERE path = 'root.a'$$);
 SELECT pg_temp.nodes('[memory-mb=6144,vcores=1]', '[memory-mb=6144,vcores=1]', '[memory-mb=6144,vcores=1]', '[memory-mb=6144,vcores=1]');
@@ -125,7 +125,7 @@ CREATE FUNCTION pg_temp.tree(command text) RETURNS void LANGUAGE sql AS $$
 	root.R.e 1 1', command)
 $$;
 
-\echo V14: a user over his limit, and no factor
+\echo V14: a user beyond the limit; a queue without a factor
 SELECT pg_temp.tree($$UPDATE yquota.queue SET minimum_user_limit_percent = 50, user_limit_factor = 1 WHERE name = 'a'$$);
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=16]', '[memory-mb=8192,vcores=16]');
 SELECT pg_temp.applications('root.R.a', 'a0 user0+', 'a1 user1+');
@@ -189,7 +189,7 @@ SELECT * FROM pg_temp.left_to('a0', 'a1', 'a2');
 SELECT pg_temp.run('a1', '[memory-mb=1024,vcores=1]');
 SELECT * FROM pg_temp.left_to('a0', 'a1', 'a2');
 
-\echo V11: shares of users add up, each by what he has most of
+\echo V11: the shares of users add up, each with its dominant resource
 SELECT pg_temp.tree($$UPDATE yquota.queue SET minimum_user_limit_percent = 50, user_limit_factor = 2, maximum_capacity = '100' WHERE name = 'b';
 	INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES ('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')$$);
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=100]', '[memory-mb=8192,vcores=100]');
@@ -203,7 +203,7 @@ SELECT headroom FROM yquota.headroom('a0');
 INSERT INTO yquota.node (name, total) VALUES ('n3', '[memory-mb=8192,vcores=100]');
 SELECT usage_ratio FROM yquota.user_limit('b', 'user_1');
 
-\echo V10: what is left is the least of each resource, whatever the share
+\echo V10: the headroom is the smallest remainder of each resource, whatever the share
 SELECT pg_temp.tree($$UPDATE yquota.queue SET user_limit_factor = 10, maximum_capacity = '99' WHERE name = 'b';
 	INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES ('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')$$);
 SELECT pg_temp.nodes('[memory-mb=102400,vcores=100]');
@@ -213,7 +213,7 @@ SELECT pg_temp.run('a0', '[memory-mb=92160,vcores=10]');
 -- cores would
 SELECT queue_limit, queue_used, free, headroom, yquota.fits_in('[memory-mb=10240,vcores=10]', headroom) AS fits FROM yquota.headroom('a0');
 
-\echo V61: without a factor nothing but the maximum of the queue caps it
+\echo V61: without a factor, only the maximum of the queue is a limit
 SELECT pg_temp.configure('root - -
 	root.a 1w -
 	root.e 1w -', $$UPDATE yquota.queue SET user_limit_factor = -1 WHERE name = 'e'$$);
@@ -223,7 +223,7 @@ SELECT * FROM pg_temp.of_user('e', 'u');
 UPDATE yquota.queue SET user_limit_factor = 1 WHERE name = 'e';
 SELECT * FROM pg_temp.of_user('e', 'u');
 
-\echo what a queue uses is measured by its guarantee, but by no less than a minimum allocation; where there is nothing, by nothing
+\echo the use of a queue is measured by its guarantee, but at least by a minimum allocation; without nodes it is 0
 SELECT pg_temp.configure('root - -
 	root.a 0 -
 	root.b 100 -');
@@ -236,7 +236,7 @@ SELECT queue, used, used_capacity, absolute_used_capacity FROM yquota.effective_
 UPDATE yquota.node SET state = 'LOST';
 SELECT queue, used, used_capacity, absolute_used_capacity FROM yquota.effective_queue;
 
-\echo labels: of each its own, and beyond the queue where nodes are lent
+\echo labels: each has its own limit, and a user may exceed the queue where nodes are lent
 SELECT pg_temp.configure('root - -
 	root@x 100 100
 	root.a 50 100
@@ -254,7 +254,7 @@ SELECT * FROM pg_temp.of_user('b', 'v', 'x', true);
 -- a user with containers counts as a user of the queue, also without a request
 SELECT all_users, active_users FROM yquota.user_limit('a', 'u');
 
-\echo what is asked in vain
+\echo invalid calls
 SELECT resource_limit FROM yquota.user_limit('root.c', 'u');
 SELECT resource_limit FROM yquota.user_limit('root', 'u');
 SELECT resource_limit FROM yquota.user_limit('a', 'u', 'y');
@@ -282,7 +282,7 @@ SET ROLE yquota_test_limited;
 SELECT resource_limit FROM yquota.user_limit('a', 'yquota_test_limited');
 RESET ROLE;
 
-\echo what is reserved counts as used, for who may ask as for the scheduler
+\echo reservations count as used, for the headroom as in the scheduler
 SELECT pg_temp.configure('root - -
 	root@x 100 100
 	root.a 100 100
@@ -316,7 +316,7 @@ UPDATE yquota.node SET label = '' WHERE name = 'n3';
 SELECT label, used FROM unnest('{"",x}'::text[]) AS label, yquota.user_limit('a', 'yquota_test_limited', label);
 SELECT queue, label, used, reserved FROM yquota.scheduler_queue;
 
-\echo who is passed over because nothing that he has reserved makes up for a limit is told of the limit, and of what he wants
+\echo when no reservation of a user makes up for a limit, the user is passed over, and is told the limit and the wanted amount
 SELECT pg_temp.configure('root - -
 	root@x 100 100
 	root.a 50 100
