@@ -1340,6 +1340,6 @@ for (; $failed < 3 && soak_goes_on($done, $histories, 5 * $histories); $done++)
 }
 Session::administer("DROP DATABASE $template");
 Session::administer("DROP ROLE $member");
-is($failed, 0, "$done histories of books");
+is($failed, 0, "$done histories agree with the model");
 note(join(', ', map { "$_: $count{$_}" } sort keys %count));
 done_testing();

@@ -198,7 +198,7 @@ sub play
 	return;
 }
 
-is(Trial::run_histories($seed, $histories, \&play), 0, "$histories histories, charged at once and later");
+is(Trial::run_histories($seed, $histories, \&play), 0, "$histories histories cost the same, charged at once and later");
 note("$count{deferred} events deferred, $count{calls} calls of charge_deferred(), $count{overtaking} times charging was on while events were deferred");
 cmp_ok($count{$_}, '>', 0, "$_ was tried") foreach sort keys %count;
 done_testing();

@@ -439,11 +439,11 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 	$failures++ if !$is_right;
 	$containers += $its_containers;
 }
-is($failures, 0, 'explaining cycles decide the same as others');
+is($failures, 0, 'cycles that explain decide the same as cycles that do not');
 cmp_ok($containers, '>', 10 * $histories, 'containers were allocated');
 
 begin_kept($session);
-my ($is_kept, $kept_from) = compare($session, 'kept for both leaves');
+my ($is_kept, $kept_from) = compare($session, 'the cluster is kept for both leaves');
 ok($is_kept && $kept_from == 6, 'an answer kept for both leaves of a parent is not used by others') or diag("$kept_from containers");
 $session->run('ROLLBACK');
 foreach my $policy ('fifo', 'fair')

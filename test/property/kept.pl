@@ -305,7 +305,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 	$failures++ if !$is_right;
 	$containers += $its_containers;
 }
-is($failures, 0, 'sessions that keep the cluster decide as one that reads it anew');
+is($failures, 0, 'sessions that keep the cluster in memory decide as one that reads it anew');
 cmp_ok($containers, '>', 10 * $histories, 'containers ran');
 cmp_ok($killed, '>', 0, 'killable containers gave way');
 $_->close foreach $fresh, @sessions;

@@ -70,8 +70,8 @@ for (; soak_goes_on($rounds, 8, 400); $rounds++)
 	last if @beyond;
 }
 is(join("\n", @beyond), '', 'no node, queue or user has ever more than it may have');
-is(join("\n", @{ $load->{unexpected} }), '', 'no statement fails, nor waits in a circle');
-is($load->differences, '', 'everything that was asked for waits or started, once, and was heard of or can be');
+is(join("\n", @{ $load->{unexpected} }), '', 'no statement fails, and no deadlock occurs');
+is($load->differences, '', 'every requested container still waits or started exactly once, and its client knows of it or can ask');
 is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
 cmp_ok($load->{containers}, '>', 20 * $rounds, 'containers started');
 $load->close_clients;
@@ -80,9 +80,9 @@ $load->close_clients;
 $node->safe_psql($database, "SELECT yquota.request_containers('$load->{applications}[0]', '[memory-mb=1024,vcores=1]', 5, priority => 1000000)");
 $node->safe_psql($database, 'SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container ORDER BY container_id OFFSET 8))');
 my $cycle = Client->new($node, $database);
-like($cycle->run("BEGIN;\nSELECT decision, node FROM yquota.schedule()"), qr/^allocated\|/m, 'a cycle decides, and is not over');
+like($cycle->run("BEGIN;\nSELECT decision, node FROM yquota.schedule()"), qr/^allocated\|/m, 'a cycle has decided, and is not over');
 my $event = 'INSERT INTO yquota.container_event (event, container_id, occurred_at';
-is($node->safe_psql($database, <<"SQL"), '', 'no event waits for it');
+is($node->safe_psql($database, <<"SQL"), '', 'no event waits for the open cycle');
 SET lock_timeout = '1s';
 $event, project, application_id, username, queue, node, allocation)
 VALUES ('CONTAINER_START', 'outside', yquota.clock(), 'p', '$load->{applications}[0]', 'u0', 'root.a.x', 'n1', '[memory-mb=1,vcores=1]');
@@ -91,7 +91,7 @@ $event) SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.cont
 SQL
 $cycle->run('COMMIT');
 $cycle->close;
-is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'both events count');
+is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'both events are counted');
 
 note("$load->{statements} statements, $load->{containers} containers, $kills kills of clients");
 $node->stop;

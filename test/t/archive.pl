@@ -130,7 +130,7 @@ $earlier->quit;
 $clients->finish;
 like($out, qr{number of transactions actually processed: 1000/1000}, 'no client failed');
 is( $primary->safe_psql('postgres', 'SELECT count(*), sum(amount), count(DISTINCT container_id) FROM yquota.charge'),
-	'1001|1001|1001', 'nothing is lost, nothing is there twice');
+	'1001|1001|1001', 'no row is lost, and none is there twice');
 is_right($primary, 'sealed while clients insert');
 
 # Sealing waits only briefly for a session that uses the history, and then changes nothing.
@@ -163,12 +163,12 @@ $primary->safe_psql('postgres', <<~'SQL');
 $holder->quit;
 $archivist->query('SELECT 1');
 like($archivist->{stderr}, qr/could not archive container "life1" because an event or a correction of it has just arrived/,
-	'a container with a new event does not leave');
+	'a container with a new event stays');
 $archivist->quit;
 $primary->safe_psql('postgres', 'DROP TRIGGER wait_here ON ledger');
-is($primary->safe_psql('postgres', 'SELECT count(*) FROM ledger'), '0', 'no other container leaves');
+is($primary->safe_psql('postgres', 'SELECT count(*) FROM ledger'), '0', 'no other container is archived');
 is_right($primary, 'an archive that gave up');
-is(archive($primary), "6|1000\n6|2999", 'all but that one leave');
+is(archive($primary), "6|1000\n6|2999", 'all containers but that one are archived');
 is_right($primary, 'archived');
 
 #
@@ -193,14 +193,14 @@ $primary->safe_psql('postgres', 'SELECT yquota.seal_history()');
 my $sealed = told($primary);
 
 $primary->wait_for_catchup($standby);
-is(told($standby), $sealed, 'sealed on the standby, too');
+is(told($standby), $sealed, 'the segment is sealed on the standby, too');
 # archived are 17 containers of a, 15 of b, and the container that had stayed
 is(archive($primary), "2|33\n2|68", 'archived');
 my $archived = told($primary);
 
 $primary->wait_for_catchup($standby);
-is(told($standby), $archived, 'archived on the standby, too');
-unlike($archived, qr/wrong/, 'the books prove themselves after that');
+is(told($standby), $archived, 'the segment is archived on the standby, too');
+unlike($archived, qr/wrong/, 'the books prove themselves on the standby');
 set_clock($primary, 'postgres', '2026-03-02 14:00+00');
 $primary->safe_psql('postgres', 'CHECKPOINT');
 start($primary, 'c', 10);
@@ -223,18 +223,18 @@ my $after_seal = told($primary);
 # archiving and sealing have emptied the filter, so fill it again
 is($primary->safe_psql('postgres', $filter_state), '0|f', 'the filter of sealed history is empty');
 $primary->safe_psql('postgres', 'SELECT yquota_internal.fill_bloom_filter()');
-is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is filled');
+is($primary->safe_psql('postgres', $filter_state), '2|t', 'sealing fills the filter');
 
 $primary->stop('immediate');
 $primary->start;
-is(told($primary), $after_seal, 'a crash after a seal leaves all of it');
-is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is there after a crash, too');
+is(told($primary), $after_seal, 'after a seal, a crash leaves all of the sealed history');
+is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is there after the crash, too');
 $primary->wait_for_catchup($standby);
 
 $standby->promote;
-is(told($standby), $after_seal, 'the promoted standby has it');
+is(told($standby), $after_seal, 'the promoted standby has the sealed history');
 is($standby->safe_psql('postgres', $filter_state), '2|t', 'the promoted standby has the filter');
-is($standby->safe_psql('postgres', <<~'SQL'), "16\n16", 'a START of sealed history is known by it');
+is($standby->safe_psql('postgres', <<~'SQL'), "16\n16", 'the filter knows a START of sealed history');
 	SELECT count(*) FROM yquota.container;
 	BEGIN;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
@@ -273,8 +273,8 @@ $primary->command_ok([ 'pg_restore', '--exit-on-error', '-d', $primary->connstr(
 foreach my $database (qw(plain custom))
 {
 	set_clock($primary, $database, '2026-03-02 16:00+00');
-	is(told($primary, $database), $dumped, "$database: what was dumped");
-	is( $primary->safe_psql($database, <<~'SQL'), "12\n0\n2|6", "$database: life goes on");
+	is(told($primary, $database), $dumped, "$database: the answers are those of the dumped database");
+	is( $primary->safe_psql($database, <<~'SQL'), "12\n0\n2|6", "$database: new events are charged");
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 		SELECT 'CONTAINER_START', container_id, started_at, project, allocation
 		FROM yquota.charge WHERE container_id = 'd6';
@@ -294,7 +294,7 @@ my $worked = new_node('worked');
 start_at($worked, 'postgres', '2026-03-02 10:00+00');
 $worked->safe_psql('postgres', q(INSERT INTO yquota.retention_setting (seal_interval) VALUES ('1 day')));
 $worked->safe_psql('postgres', 'SELECT yquota.start_worker()');
-is_soon($worked, 'postgres', mark() . " = '2026-03-02 10:00+00'", 'the worker is there');
+is_soon($worked, 'postgres', mark() . " = '2026-03-02 10:00+00'", 'the worker is at work');
 set_clock($worked, 'postgres', '2026-03-03 09:59+00');
 is_soon($worked, 'postgres', mark() . " = '2026-03-03 09:59+00'", 'almost a day later');
 is($worked->safe_psql('postgres', 'SELECT count(*) FROM yquota.history_segment'), '0', 'nothing is sealed yet');
@@ -304,7 +304,7 @@ set_clock($worked, 'postgres', '2026-03-03 10:01+00');
 is_soon($worked, 'postgres', "(SELECT 'seal' = ANY (postponed) FROM yquota.worker_status)", 'a day later the log is in use');
 $reader->quit;
 is_soon($worked, 'postgres', '(SELECT count(*) = 1 FROM yquota.history_segment)', 'the log is sealed when it is not in use');
-is_soon($worked, 'postgres', "(SELECT postponed = '{}' FROM yquota.worker_status)", 'nothing is postponed then');
+is_soon($worked, 'postgres', "(SELECT postponed = '{}' FROM yquota.worker_status)", 'then nothing is postponed');
 $worked->stop;
 
 #

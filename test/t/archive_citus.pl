@@ -79,7 +79,7 @@ sub is_right
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	wait_until_up($books);
 	$books->safe_psql('postgres', 'SELECT recover_prepared_transactions()');
-	is(prepared(), 0, "$name: nothing is undecided");
+	is(prepared(), 0, "$name: no transaction is undecided");
 	unlike(totals($books, 'postgres', 'public.ledger'), qr/\|(f?)$/m, "$name: each row is there once");
 	is($books->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', "$name: the books prove themselves");
 	return;
@@ -118,7 +118,7 @@ my $told = told();
 my ($charges, $events) = map { $books->safe_psql('postgres', "SELECT count(*) FROM $_ WHERE container_id IS NULL OR container_id !~ '30\$'") }
   qw(yquota.charge yquota.container_event);
 
-like($first, qr/INSERT INTO yquota.cluster_setting.*yquota.archive\('public.ledger'/s, 'the page names the cluster and archives');
+like($first, qr/INSERT INTO yquota.cluster_setting.*yquota.archive\('public.ledger'/s, 'the first commands of the page name the cluster and archive');
 $first =~ s/^INSERT INTO yquota.cluster_setting.*\n//m;
 $first =~ s/now\(\) - interval '30 days'/'infinity'/;
 is($books->safe_psql('postgres', $first), "ledger|1|$charges|archived", 'the ledger is archived by one call');
@@ -140,7 +140,7 @@ my @one_machine = blocks_of('1. One machine');
 $books->safe_psql('postgres', $_) foreach @one_machine;
 next_segment();
 $told = told();
-is(archive_until_done($books, 'postgres', 'archive.charge'), 'archived', 'archived into partitions, one of them in columns');
+is(archive_until_done($books, 'postgres', 'archive.charge'), 'archived', 'segments are archived into partitions, one of them in columns');
 is($books->safe_psql('postgres', q(SELECT count(*), am.amname FROM archive.charge_2026_03, pg_class AS c JOIN pg_am AS am ON am.oid = c.relam
 		WHERE c.oid = 'archive.charge_2026_03'::regclass GROUP BY 2)), '29|columnar', 'the rows are in the partitions');
 is_told($books, 'postgres', $told, 'columnar');
@@ -160,7 +160,7 @@ next_segment();
 my ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('plain', 'infinity')));
 
 like($refusal, qr/distributed table "public.plain" has no columns "cluster" of type text and "stretch" of type integer.*HINT:  ALTER TABLE public.plain ADD COLUMN/s,
-	'without the two columns it is refused');
+	'a distributed table without the columns cluster and stretch is refused');
 # the ledger has rows of the next segment that this database did not write
 $books->safe_psql('postgres', q(INSERT INTO public.ledger (container_id, project, amount, cluster, stretch) VALUES ('theirs', 'lab', 1, 'north', 3)));
 ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('public.ledger', 'infinity')));
@@ -187,7 +187,7 @@ $south->safe_psql('postgres', <<~'SQL');
 is($south->safe_psql('postgres', q(SELECT segments, archived, charged, status FROM yquota.archive('public.ledger', 'infinity'))), '1|1|600|archived',
 	'a cluster whose database is on a worker archives into the same ledger');
 is($books->safe_psql('postgres', q(SELECT cluster, count(*) FROM public.ledger WHERE container_id = 'a1' GROUP BY 1 ORDER BY 1)), "north|1\nsouth|1",
-	'where containers of the same name are two');
+	'containers of the same name in two clusters count as two');
 is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('public.ledger'))), '600', 'a cluster sees its own containers');
 
 # A third cluster, on a server without Citus, archives through a foreign table.
@@ -208,9 +208,9 @@ $west->safe_psql('postgres', <<~"SQL");
 	CREATE SCHEMA archive;
 	IMPORT FOREIGN SCHEMA public LIMIT TO (ledger) FROM SERVER ledger INTO archive;
 	SQL
-is(archive_until_done($west, 'postgres', 'archive.ledger'), 'written archived', 'a cluster elsewhere archives into it by two calls');
+is(archive_until_done($west, 'postgres', 'archive.ledger'), 'written archived', 'a cluster on another server archives by two calls');
 is($west->safe_psql('postgres', q(SELECT count(*), sum(archive.charged), bool_and(archive.digest = opening.digest) FROM yquota.archive_digest('archive.ledger') AS archive
-	JOIN yquota.opening_balance AS opening USING (project))), '9|5400|t', 'each row once');
+	JOIN yquota.opening_balance AS opening USING (project))), '9|5400|t', 'each row is there once');
 is($west->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'the books of the cluster prove themselves');
 
 # Reports about all three clusters, on the coordinator and through the foreign table
@@ -221,9 +221,9 @@ foreach my $by ('cluster', 'project', 'cluster,project', 'project,queue', 'usern
 	my $wanted = $books->safe_psql('postgres', "SELECT $by, trim_scale(sum(amount)) FROM public.ledger GROUP BY $by ORDER BY $by");
 	my $report = "SELECT $by, amount FROM yquota.federated_cost('2026-02-01', '2026-04-30', '{$by}') ORDER BY $by";
 
-	is($books->safe_psql('postgres', $report), $wanted, "by ($by): all that is in the ledger");
-	is($west->safe_psql('postgres', $report), $wanted, "by ($by): from another server as well");
-	is($books->safe_psql('postgres', "SELECT $by, trim_scale(sum(amount)) FROM yquota.federated_cost('2026-03-01', '2026-03-06', '{$by,day}') GROUP BY $by ORDER BY $by"), $wanted, "by ($by): in days");
+	is($books->safe_psql('postgres', $report), $wanted, "by ($by): the sum is all that is in the ledger");
+	is($west->safe_psql('postgres', $report), $wanted, "by ($by): another server has the same sum");
+	is($books->safe_psql('postgres', "SELECT $by, trim_scale(sum(amount)) FROM yquota.federated_cost('2026-03-01', '2026-03-06', '{$by,day}') GROUP BY $by ORDER BY $by"), $wanted, "by ($by): the days add up");
 
 	my $plan = $books->safe_psql('postgres', <<~"SQL");
 		DO \$do\$ BEGIN EXECUTE 'PREPARE report (timestamptz, timestamptz, text[], boolean, text[], date) AS ' || yquota_internal.ledger_cost_query('public.ledger', '{$by}'); END \$do\$;
@@ -231,7 +231,7 @@ foreach my $by ('cluster', 'project', 'cluster,project', 'project,queue', 'usern
 		SQL
 	like($plan, qr/Task Count: [2-9].*Query: SELECT [^\n]*sum\([^\n]* GROUP BY /s, "by ($by): the nodes add up") or diag($plan);
 }
-like($books->safe_psql('postgres', 'SELECT cluster, charged_through FROM yquota.federation_status() ORDER BY 1'), qr/^north\|2026-03.*\nsouth\|2026-03-02 09:10:00\+00\nwest\|2026-03-02 09:02:00\+00$/, 'until when each is known');
+like($books->safe_psql('postgres', 'SELECT cluster, charged_through FROM yquota.federation_status() ORDER BY 1'), qr/^north\|2026-03.*\nsouth\|2026-03-02 09:10:00\+00\nwest\|2026-03-02 09:02:00\+00$/, 'the time until which each cluster is known');
 $west->stop;
 
 #
@@ -265,9 +265,9 @@ $workers[0]->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_prepared_
 kill 'KILL', backend();
 eval { $session->quit };
 kill 'CONT', @still;
-cmp_ok(scalar(@still), '>', 0, 'a worker stood still');
+cmp_ok(scalar(@still), '>', 0, 'a worker was stopped');
 is_right('killed between two promises');
-is($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '0', 'nothing of it is in the ledger');
+is($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '0', 'no row of the call is in the ledger');
 
 # the coordinator has committed, and waits before it tells the workers
 $session = archivist();
@@ -278,14 +278,14 @@ $books->poll_query_until('postgres', q(SELECT current_setting('synchronous_stand
 $session->query_until(qr/begun/, "\\echo begun\n$call\n");
 $books->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'archivist' AND wait_event = 'SyncRep'))
   or die "it does not wait\n";
-cmp_ok(prepared(), '>', 0, 'the workers have promised');
+cmp_ok(prepared(), '>', 0, 'the workers have prepared their transactions');
 kill 'KILL', backend();
 eval { $session->quit };
 $books->append_conf('postgresql.conf', "synchronous_standby_names = ''");
 wait_until_up($books);
 $books->reload;
 is_right('killed between its commit and the workers\'');
-cmp_ok($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '>', 0, 'all of it is in the ledger');
+cmp_ok($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '>', 0, 'all rows of the call are in the ledger');
 
 # the backend is killed at random times, and so is a whole worker
 for (my $round = 1; soak_goes_on($round - 1, 10, 10); $round++)
@@ -309,7 +309,7 @@ for (my $round = 1; soak_goes_on($round - 1, 10, 10); $round++)
 	}
 	is_right("round $round");
 }
-like(archive_until_done($books, 'postgres', 'public.ledger'), qr/^(archived)?$/, 'the rest leaves');
+like(archive_until_done($books, 'postgres', 'public.ledger'), qr/^(archived)?$/, 'the remaining rows are archived');
 is_right('killed at any time');
 is($books->safe_psql('postgres', q(SELECT count(*) FROM (SELECT project, container_id, number FROM public.ledger WHERE cluster = 'north' GROUP BY 1, 2, 3 HAVING count(*) > 1) AS twice)),
 	'0', 'no row is there twice');
@@ -349,8 +349,8 @@ foreach my $trap (
 	my ($of, $command, $expected) = @$trap;
 
 	($code, $ignored, $refusal) = $books->psql('traps', "SET citus.enable_unsafe_triggers = on; BEGIN; $command $event COMMIT;");
-	like($refusal, $expected, "$of: refused");
-	is($books->safe_psql('traps', 'SELECT count(*) FROM yquota.verify()'), '0', "$of: and the books are right");
+	like($refusal, $expected, "$of: the call is refused");
+	is($books->safe_psql('traps', 'SELECT count(*) FROM yquota.verify()'), '0', "$of: the books are right");
 }
 
 done_testing();

@@ -107,8 +107,8 @@ foreach my $place (qw(foreign partitioned))
 		SQL
 	my $told = told($database, qw(archive_admin archive_member));
 
-	like($told->{archive_admin}, qr/^bill\|.*web|^day\|/m, "$place: administrators are told of all");
-	unlike($told->{archive_member}, qr/^balance\|\(web/m, "$place: members of their projects");
+	like($told->{archive_admin}, qr/^bill\|.*web|^day\|/m, "$place: administrators read all rows");
+	unlike($told->{archive_member}, qr/^balance\|\(web/m, "$place: members read nothing of other projects");
 	if ($place eq 'foreign')
 	{
 		is($books->safe_psql($database, q(SELECT status FROM yquota.archive('shared.charge', 'infinity'))), 'written', 'written');
@@ -117,9 +117,9 @@ foreach my $place (qw(foreign partitioned))
 	is(archive_until_done($books, $database, 'shared.charge'), 'archived', "$place: archived");
 	is_told($books, $database, $told, "$place: archived");
 	is(archive_until_done($books, $database, 'shared.container_event'), $place eq 'foreign' ? 'written archived' : 'archived',
-		"$place: the log as well");
-	is_told($books, $database, $told, "$place: without the log");
-	unlike(totals($books, $database, 'shared.charge'), qr/\|(f?)$/m, "$place: the archive is what the books say");
+		"$place: the log is archived as well");
+	is_told($books, $database, $told, "$place: the ledger is archived without the log");
+	unlike(totals($books, $database, 'shared.charge'), qr/\|(f?)$/m, "$place: the archive has what the books have");
 	# archive a second time, after the earlier rows have left
 	more_history($books, $database, 'c', '2026-03-03 15:00+00');
 	$books->safe_psql($database, <<~'SQL');
@@ -129,7 +129,7 @@ foreach my $place (qw(foreign partitioned))
 		SELECT yquota.quota_compute();
 		SQL
 	$told = told($database, keys %$told);
-	is(archive_until_done($books, $database, 'shared.charge'), $place eq 'foreign' ? 'written archived' : 'archived', "$place: again");
+	is(archive_until_done($books, $database, 'shared.charge'), $place eq 'foreign' ? 'written archived' : 'archived', "$place: archived a second time");
 	is_told($books, $database, $told, "$place: archived again");
 	unlike(totals($books, $database, 'shared.charge'), qr/\|(f?)$/m, "$place: so is this");
 }
@@ -155,8 +155,8 @@ my $call = q(SELECT status FROM yquota.archive('shared.charge', 'infinity'););
 $holder->query('SELECT pg_advisory_lock(1)');
 kill_when('killed', $call, $waits);
 $holder->query('SELECT pg_advisory_unlock(1)');
-is($ledger->safe_psql('postgres', q(SELECT count(*) FROM charge WHERE cluster = 'killed')), '0', 'killed while it writes: nothing is there');
-is(written('killed'), '', 'nothing is said to be archived');
+is($ledger->safe_psql('postgres', q(SELECT count(*) FROM charge WHERE cluster = 'killed')), '0', 'killed while it writes: no row is there');
+is(written('killed'), '', 'killed while it writes: nothing counts as archived');
 is_told($books, 'killed', $told, 'killed while it writes');
 
 # The server of "other" commits last or first, so try both. If their connections share a bucket of a
@@ -176,16 +176,16 @@ foreach my $last (qw(other ledger))
 }
 is( $ledger->safe_psql('postgres', q(SELECT count(*) FROM charge WHERE cluster = 'killed')),
 	$books->safe_psql('killed', q(SELECT count(*) FROM yquota.charge WHERE container_id !~ '30$')),
-	'killed after the other server has committed: the rows are there');
-is(written('killed'), '', 'nothing is known of the rows');
+	'killed after the other server has committed: its rows are there');
+is(written('killed'), '', 'killed after the other server has committed: the cluster does not know of the rows');
 is_told($books, 'killed', $told, 'killed between two commits');
-is($books->safe_psql('killed', $call), 'written', 'the rows are written anew');
+is($books->safe_psql('killed', $call), 'written', 'the rows are written again');
 
 # the backend waits for the table
 $holder->query('BEGIN; LOCK TABLE charge IN ACCESS EXCLUSIVE MODE');
 kill_when('killed', $call, q(SELECT count(*) > 0 FROM pg_locks WHERE relation = 'charge'::regclass AND NOT granted));
 $holder->query('COMMIT');
-is(written('killed'), 'ledger', 'killed while it compares: still written');
+is(written('killed'), 'ledger', 'killed while it compares: the rows are still there');
 is_told($books, 'killed', $told, 'killed while it compares');
 
 #
@@ -194,7 +194,7 @@ is_told($books, 'killed', $told, 'killed while it compares');
 $ledger->stop('immediate');
 my ($code, $ignored, $refusal) = $books->psql('killed', $call);
 
-isnt($code, 0, 'nothing is archived without the other server');
+isnt($code, 0, 'without the other server nothing is archived');
 is_told($books, 'killed', $told, 'without the other server');
 $ledger->start;
 $ledger->safe_psql('postgres', q(DELETE FROM charge WHERE cluster = 'killed' AND container_id < 'b'));
@@ -211,7 +211,7 @@ $holder->query('COMMIT');
 my @said = sort map { my $said = $_->query(q(SELECT 'ended')); $said =~ s/\s*ended//r } @sessions;
 
 $_->quit foreach @sessions, $holder;
-is_deeply(\@said, [ '', 'archived' ], 'the first of two calls at once lets the segments go, and the second finds nothing');
+is_deeply(\@said, [ '', 'archived' ], 'of two calls at once, the first drops the segments and the second finds nothing');
 is_told($books, 'killed', $told, 'archived at last');
 unlike(totals($books, 'killed', 'shared.charge'), qr/\|(f?)$/m, 'each row is there once');
 

@@ -19,14 +19,14 @@ my $other = $node->background_psql('postgres');
 $other->query_safe('SELECT yquota.clock()');
 $node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-01 00:00 UTC')");
 like($other->query_safe("SELECT yquota.clock() = '2030-01-01 00:00 UTC'"),
-	qr/t/, 'another session sees it set');
+	qr/t/, 'another session sees the new clock');
 
 # A clock that is set in an open transaction, or rolled back, is seen only in its own session.
 $other->query_safe("BEGIN; SELECT yquota.set_clock('2031-01-01 00:00 UTC')");
 like($other->query_safe("SELECT yquota.clock() = '2031-01-01 00:00 UTC'"),
-	qr/t/, 'the session itself sees it before it commits');
+	qr/t/, 'the session itself sees the clock before it commits');
 is($node->safe_psql('postgres', "SELECT yquota.clock() = '2030-01-01 00:00 UTC'"),
-	't', 'others do not');
+	't', 'other sessions do not see it');
 $other->query_safe("SAVEPOINT s; SELECT yquota.set_clock('2032-01-01 00:00 UTC'); SELECT yquota.clock(); ROLLBACK TO s");
 like($other->query_safe("SELECT yquota.clock() = '2031-01-01 00:00 UTC'"),
 	qr/t/, 'a rolled back savepoint takes its setting with it');
@@ -38,7 +38,7 @@ is( $node->safe_psql('postgres', <<~SQL),
 	SET default_transaction_isolation = 'repeatable read';
 	SELECT yquota.clock() = yquota.statement_clock()
 	SQL
-	't', 'statement clock and clock are one while it stands');
+	't', 'yquota.clock() equals yquota.statement_clock() while the clock stands');
 my $force = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 is( $node->safe_psql('postgres', <<~SQL),
 	SET $force = on;
@@ -47,7 +47,7 @@ is( $node->safe_psql('postgres', <<~SQL),
 	SET min_parallel_table_scan_size = 0;
 	SELECT DISTINCT yquota.statement_clock() = '2030-01-01 00:00 UTC' AND yquota.clock() = '2030-01-01 00:00 UTC' FROM pg_class
 	SQL
-	't', 'parallel workers see it');
+	't', 'parallel workers see the clock');
 $node->safe_psql('postgres', 'SELECT yquota.reset_clock()');
 like($other->query_safe("SELECT yquota.clock() < '2030-01-01 00:00 UTC'"),
 	qr/t/, 'it goes back to the system\'s');
@@ -68,7 +68,7 @@ for my $call ("set_clock('2030-01-01')", 'reset_clock()')
 }
 is( $node->safe_psql('postgres', 'SELECT yquota.clock() IS NOT NULL AND yquota.statement_clock() IS NOT NULL',
 		connstr => $node->connstr('postgres') . ' user=member'),
-	't', 'everybody may read it');
+	't', 'every role may read the clock');
 
 # Half a year, one day at a time: each day is charged once, however many compute intervals it has.
 $node->safe_psql('postgres', 'CREATE DATABASE months TEMPLATE template0');
@@ -81,7 +81,7 @@ is( $node->safe_psql('months',
 	'each of 180 days has a QUOTA_COMPUTE');
 is_soon($node, 'months',
 	"(SELECT last_price_at = '2030-06-30 00:00 UTC' AND last_compute_at = last_price_at AND last_compact_at = last_price_at AND failures = 0 FROM yquota.worker_status WHERE database = 'months')",
-	'prices, mark and counters are at the last one');
+	'prices, the mark and the counters are at the last day');
 
 # When the clock goes back, the worker does not stop until the clock reaches the old time again.
 set_clock($node, 'months', '2030-03-01 00:00 UTC');

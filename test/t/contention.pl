@@ -85,7 +85,7 @@ for (my $round = 0; soak_goes_on($round, 3, 15, 80); $round++)
 
 	is($count->{done}, CLIENTS * 60, "round $round at $level: every statement got through");
 	is($count->{deadlocks}, 0, "round $round at $level: no deadlock");
-	is($count->{conflicts}, 0, "round $round at $level: nothing to repeat");
+	is($count->{conflicts}, 0, "round $round at $level: no statement has to be repeated");
 	settle_rest($node, 'books', "r$round");
 	is($node->safe_psql('books', 'SELECT count(*) FROM yquota.event_reject'), '0', "round $round at $level: nothing stays set aside");
 	is_same_as_control($node, 'books', 'control', "r$round", "round $round at $level");
@@ -101,7 +101,7 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 90); $round++)
 		  . "SELECT sum(amount) FROM yquota.cost_between('2026-03-02 00:00+00', '2026-03-02 12:00+00');\nCOMMIT;\n");
 
 	is("$count->{done} $count->{conflicts} $count->{deadlocks}", CLIENTS * 40 . ' 0 0',
-		"SERIALIZABLE: who writes events of one project does not fail because of those who read its balance, nor do they");
+		"SERIALIZABLE: sessions that send events of one project, and sessions that read its balance, do not make each other fail");
 }
 
 # A client that reads a balance and then sends an event has read rows that other clients change. That is a true
@@ -113,7 +113,7 @@ for (my $round = 0; soak_goes_on($round, 1, 5); $round++)
 		  . "SELECT start_one(:client_id, nextval('own')::integer);\nCOMMIT;\n");
 
 	is("$count->{done} $count->{conflicts} $count->{deadlocks}", CLIENTS * 10 . ' 0 0',
-		"SERIALIZABLE: read a balance and send an event: in the end all get through ($count->{retries} repetitions)");
+		"SERIALIZABLE: transactions that read a balance and send an event all succeed in the end ($count->{retries} repetitions)");
 }
 my $own = $node->safe_psql('books', "SELECT count(*), sum(cost) = count(*) * max(cost) FROM yquota.container_cost WHERE container_id LIKE 'own-%'");
 is($own, $node->safe_psql('books', "SELECT count(*), true FROM yquota.container WHERE container_id LIKE 'own-%'"), 'each START was charged once');
@@ -132,11 +132,11 @@ foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 	my $before = $reader->query_safe($cost);
 	$node->safe_psql('books', "SELECT start_one(99, nextval('own')::integer)");
 	$node->safe_psql('books', "SELECT yquota.quota_compute()");
-	is($reader->query_safe($balance), "$charged|$accrued", "$level: the balance stays while the snapshot does");
-	is($reader->query_safe($cost), $before, "$level: so does the cost of the day");
-	is($reader->query_safe("SELECT $charged + $accrued = $before"), 't', "$level: and they agree");
+	is($reader->query_safe($balance), "$charged|$accrued", "$level: within one snapshot the balance stays the same");
+	is($reader->query_safe($cost), $before, "$level: within one snapshot the cost of the day stays the same");
+	is($reader->query_safe("SELECT $charged + $accrued = $before"), 't', "$level: balance and cost agree");
 	$reader->query_safe('COMMIT');
-	isnt($reader->query_safe($balance), "$charged|$accrued", "$level: it is the new one afterwards");
+	isnt($reader->query_safe($balance), "$charged|$accrued", "$level: afterwards the balance is the new one");
 	$reader->quit;
 }
 

@@ -120,7 +120,7 @@ sub cycle
 		push @{ $lines{worker} }, 'no worker' if !$driver->has_worker;
 		push @{ $lines{exact} }, $driver->wrong;
 	}
-	is(join("\n", @{ $lines{recovered} }), '', "cycle $number, $kind killed: all that was acknowledged is there, in whole statements");
+	is(join("\n", @{ $lines{recovered} }), '', "cycle $number, $kind killed: every acknowledged statement is there as a whole");
 	is(join("\n", @{ $lines{proven} }), '', "cycle $number: the books prove themselves");
 	is(join("\n", @{ $lines{worker} // [] }), '', "cycle $number: workers are back");
 	is(join("\n", @{ $lines{exact} }), '', "cycle $number: every event is charged once, every balance is exact");
@@ -139,6 +139,6 @@ while (soak_goes_on($cycles, 5, 100))
 end();
 note(sprintf '%d cycles: %s killed', $cycles, join ', ', map { "$killed{$_} times a $_" } @kinds);
 note(join ', ', map { "$total{$_} $_" } sort keys %total);
-cmp_ok($total{unknown}, '>', 0, 'there were statements of which nobody knew what had become');
+cmp_ok($total{unknown}, '>', 0, 'clients lost the answers of some statements');
 $node->stop;
 done_testing();

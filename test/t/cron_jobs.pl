@@ -49,8 +49,8 @@ sql(<<~'SQL');
 # Without pg_cron
 like(error('SELECT * FROM yquota.install_cron_jobs()'),
 	qr/pg_cron is not loaded for database "work".*^shared_preload_libraries = 'yquota, pg_cron'\ncron.database_name = 'work'$/ms,
-	'an error says which two lines are missing');
-is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'there is nothing to remove');
+	'the error names the two missing lines of the configuration');
+is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'there are no jobs to remove');
 is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.cron_jobs WHERE performed_by = 'worker' AND last_run_at IS NULL)), join(',', @jobs), 'all is the worker\'s');
 sql('SELECT yquota.start_worker()');
 is_soon($node, 'work', mark() . q( = '2030-01-01 01:00 UTC'), 'the worker is at work');
@@ -58,14 +58,14 @@ is_soon($node, 'work', mark() . q( = '2030-01-01 01:00 UTC'), 'the worker is at 
 is_soon($node, 'work', q((SELECT count(*) = 5 FROM yquota_internal.job_run)), 'the worker has looked at every job');
 is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota_internal.job_run WHERE performed_by = 'worker')), 'credit', 'a job that is due now waits for its time afterwards');
 set_clock($node, 'work', '2030-01-01 02:29 UTC');
-is_soon($node, 'work', q((SELECT last_run_at = '2030-01-01 02:29 UTC' AND last_result LIKE 'succeeded: _ rows added' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'the time may come soon');
-is(sql('SELECT count(*) FROM yquota.verification'), 0, 'the time may come later');
+is_soon($node, 'work', q((SELECT last_run_at = '2030-01-01 02:29 UTC' AND last_result LIKE 'succeeded: _ rows added' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'a job whose time is near has run');
+is(sql('SELECT count(*) FROM yquota.verification'), 0, 'a job whose time is later has not run yet');
 set_clock($node, 'work', '2030-01-01 02:31 UTC');
-is_soon($node, 'work', done_by('worker'), 'the worker has done all of it');
+is_soon($node, 'work', done_by('worker'), 'the worker has done all jobs');
 is(sql(q(SELECT verified_at, problems, found FROM yquota.verification)), '2030-01-01 02:31:00+00|0|[]', 'the books are proved');
 set_clock($node, 'work', '2030-01-01 02:35 UTC');
-is_soon($node, 'work', mark() . q( = '2030-01-01 02:35 UTC'), 'the worker goes on');
-is(sql('SELECT count(*) FROM yquota.verification'), 1, 'once a night');
+is_soon($node, 'work', mark() . q( = '2030-01-01 02:35 UTC'), 'the worker goes on after the proof');
+is(sql('SELECT count(*) FROM yquota.verification'), 1, 'the proof runs once a night');
 
 # With it
 $node->append_conf('postgresql.conf', <<~'CONF');
@@ -84,13 +84,13 @@ is(sql('SELECT count(*) FROM yquota.install_cron_jobs()'), 7, 'an administrator 
 is(sql(q(SELECT string_agg(jobname || ' ' || schedule, ',' ORDER BY jobname) FROM cron.job WHERE jobname LIKE 'yquota%')),
 	'yquota credit * * * * *,yquota forecast */15 * * * *,yquota history */5 * * * *,yquota leases * * * * *,yquota retention */10 * * * *,yquota roll-up */15 * * * *,yquota verify 30 2 * * *', 'a second installation changes nothing');
 is($node->safe_psql('work', q(SELECT DISTINCT performed_by FROM yquota.cron_jobs), extra_params => [ '-U', 'administrator' ]), 'pg_cron', 'the administrator sees the owners of the jobs');
-like(error('SET ROLE member; SELECT * FROM yquota.install_cron_jobs()'), qr/permission denied/, 'a member does not install');
+like(error('SET ROLE member; SELECT * FROM yquota.install_cron_jobs()'), qr/permission denied/, 'a member cannot install jobs');
 set_clock($node, 'work', '2030-01-03 12:00 UTC');
-is_soon($node, 'work', mark() . q( = '2030-01-03 12:00 UTC'), 'the worker does what only it does');
-is(sql(q(SELECT count(*) FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'the worker does nothing of the jobs of pg_cron');
+is_soon($node, 'work', mark() . q( = '2030-01-03 12:00 UTC'), 'the worker does the tasks that are no jobs');
+is(sql(q(SELECT count(*) FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'the worker does no job that pg_cron has');
 restart_and_run();
-is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all of it');
-is_soon($node, 'work', q((SELECT count(*) = 7 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
+is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all jobs');
+is_soon($node, 'work', q((SELECT count(*) = 7 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'all jobs of pg_cron have succeeded');
 is_soon($node, 'work', q((SELECT last_result = 'succeeded: 0 problems' FROM yquota.cron_jobs WHERE job = 'yquota verify')), 'the result of the proof is kept');
 
 # verify() finds the fault in the books, and the status shows the failure of a job.
@@ -100,7 +100,7 @@ restart_and_run();
 is_soon($node, 'work', q((SELECT problems > 0 AND jsonb_array_length(found) = problems FROM yquota.verification WHERE verified_at = '2030-01-04 12:00 UTC')), 'problems are kept');
 is(sql(q(SELECT count(*) FROM yquota.alert WHERE kind = 'books_differ' AND cleared_at IS NULL)), 1, 'an alert is raised for problems');
 cmp_ok(sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_verify_problems')), '>', 0, 'the alert is also a sample');
-is_soon($node, 'work', q((SELECT last_result LIKE 'failed: ERROR:%refused%' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'a job that failed says why');
+is_soon($node, 'work', q((SELECT last_result LIKE 'failed: ERROR:%refused%' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'a failed job shows its error');
 sql(q(UPDATE yquota_internal.project_counter SET charged = charged - 1; ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused));
 
 # The worker runs a job that is inactive in pg_cron, and pg_cron runs it again when it is active.
@@ -120,9 +120,9 @@ is(sql('SELECT yquota.remove_cron_jobs()'), '7', 'the jobs are removed');
 is(sql('SELECT jobname FROM cron.job'), q(somebody else's), 'nobody else\'s');
 is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'once');
 set_clock($node, 'work', '2030-01-05 12:00 UTC');
-is_soon($node, 'work', done_by('worker'), 'the worker does all of it again');
+is_soon($node, 'work', done_by('worker'), 'the worker does all jobs again');
 is(sql(q(SELECT count(*) FROM yquota.alert WHERE kind = 'books_differ' AND cleared_at IS NULL)), 0, 'the alert is over');
-is(sql('SELECT failures FROM yquota.worker_status'), 0, 'without trouble');
+is(sql('SELECT failures FROM yquota.worker_status'), 0, 'the worker has recorded no error');
 
 $node->stop;
 done_testing();

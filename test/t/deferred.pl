@@ -79,7 +79,7 @@ $catching_up->query_safe('BEGIN; SELECT * FROM yquota.charge_deferred(10)');
 $node->safe_psql('original', lives('deferred', 'START', 41, 42));
 $node->stop('immediate');
 $node->start;
-is(deferred_count('original'), 38, 'a crash keeps what was committed, and what was being charged');
+is(deferred_count('original'), 38, 'after a crash all committed events are there, and those of the open catch-up are still deferred');
 check_books('original', 'after a crash');
 
 #
@@ -112,15 +112,15 @@ foreach my $name (sort keys %options)
 
 	# an event that arrives now gets a larger number
 	$node->safe_psql($name, lives('deferred', 'FINISH', 41, 41));
-	is($node->safe_psql($name, <<~'SQL'), 't', "$name: statements are numbered on");
+	is($node->safe_psql($name, <<~'SQL'), 't', "$name: the numbers of statements continue");
 		SELECT max(arrival) FILTER (WHERE container_id = 'c41' AND event = 'CONTAINER_FINISH')
 			> max(arrival) FILTER (WHERE container_id <> 'c41')
 		FROM yquota_internal.deferred_event
 		SQL
 	is($node->safe_psql($name, "DELETE FROM yquota_internal.deferred_event WHERE container_id = 'c41' AND event = 'CONTAINER_FINISH' RETURNING 1;
-			DELETE FROM yquota.container_event WHERE container_id = 'c41' AND event = 'CONTAINER_FINISH'"), '1', "$name: that statement is taken back");
+			DELETE FROM yquota.container_event WHERE container_id = 'c41' AND event = 'CONTAINER_FINISH'"), '1', "$name: the statement is rolled back");
 	is($node->safe_psql($name, 'SELECT * FROM yquota.charge_deferred()'), '38|0|0', "$name: catches up");
-	is($node->safe_psql($name, 'SELECT * FROM yquota.charge_deferred()'), '0|0|0', "$name: once");
+	is($node->safe_psql($name, 'SELECT * FROM yquota.charge_deferred()'), '0|0|0', "$name: each event is charged once");
 	is(shown($name), $after, "$name: shows what the original shows");
 	check_books($name, "$name after catching up");
 }
@@ -142,13 +142,13 @@ sub set_charging
 my $alert = "(SELECT count(*) FROM yquota.alert WHERE kind = 'events_deferred' AND cleared_at IS NULL)";
 
 $node->safe_psql('original', 'SELECT yquota.start_worker()');
-is_soon($node, 'original', mark() . " = '$clock'", 'the worker charges through');
+is_soon($node, 'original', mark() . " = '$clock'", 'the worker advances the mark');
 set_charging('deferred');
 set_clock($node, 'original', '2021-03-02 12:01+00');
 is_soon($node, 'original', "(SELECT max(occurred_at) FROM yquota_internal.deferred_event) = '2021-03-02 12:01+00'",
 	'the worker defers its own events');
 set_clock($node, 'original', '2021-03-02 12:02+00');
-is_soon($node, 'original', "$alert = 1", 'the worker says that something is deferred');
+is_soon($node, 'original', "$alert = 1", 'an alert says that events are deferred');
 is($node->safe_psql('original', 'SELECT ' . mark()), '2021-03-02 12:00:00+00', 'the mark stands');
 
 # The worker must leave this database by accident, because otherwise the next worker would take 9
@@ -161,8 +161,8 @@ set_charging('on');
 set_clock($node, 'original', '2021-03-02 12:10:30+00');
 $node->safe_psql('original', 'SELECT yquota.start_worker()');
 is_soon($node, 'original', mark() . " = '2021-03-02 12:10:30+00'", 'another worker goes on');
-is($node->safe_psql('original', 'SELECT count(*) FROM yquota.outage'), '0', 'another worker makes no outage');
-isnt($node->safe_psql('original', 'SELECT charged, set_aside, remaining FROM yquota.charge_deferred()'), '0|0|0', 'the rest is charged');
+is($node->safe_psql('original', 'SELECT count(*) FROM yquota.outage'), '0', 'a restart of the worker makes no outage');
+isnt($node->safe_psql('original', 'SELECT charged, set_aside, remaining FROM yquota.charge_deferred()'), '0|0|0', 'the remaining events are charged');
 set_clock($node, 'original', '2021-03-02 12:11+00');
 is_soon($node, 'original', "$alert = 0", 'the alert is over');
 check_books('original', 'with a worker');

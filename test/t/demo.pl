@@ -72,12 +72,12 @@ like($output, qr/^=== \Q$_\E/m, "the demo shows: $_")
 like($output, qr/\x{2588}/, 'the chart has blocks in a UTF-8 locale');
 my ($before_hints) = $output =~ /(.*)^The cluster is running/ms;
 cmp_ok(widest($before_hints), '<=', 100, 'no line has more than 100 columns');
-like($output, qr/equal to the last digit/, 'the bill explained is the bill of the ledger');
-like($output, qr/\d{4}-\d\d-\d\d \d\d:\d\d\n/, 'a balance has an instant of exhaustion');
+like($output, qr/equal to the last digit/, 'the explained bill equals the bill in the ledger');
+like($output, qr/\d{4}-\d\d-\d\d \d\d:\d\d\n/, 'a balance has a time of exhaustion');
 
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'the books are right');
 is(query('SELECT max(at) = yquota.clock() FROM yquota_internal.charged_through'),
-	't', 'everything is charged through the clock');
+	't', 'all events up to the clock are charged');
 is(query('SELECT count(*) > 0 FROM demo.pod WHERE resized IS NOT NULL'), 't', 'several containers were resized');
 is( query(
 		'SELECT sum(amount) = (SELECT sum(charged + accrued) FROM yquota.project_balance)'
@@ -88,7 +88,7 @@ cmp_ok(-s "$ENV{DEMO_DIRECTORY}/report.html", '>', 20000, 'there is a report wit
 
 my ($again, $same_output) = run('docs/demo/run.sh');
 ok($again, 'the report can be run again while its cluster is running');
-is(steady($same_output), steady($output), 'a repeated history has an equal outcome');
+is(steady($same_output), steady($output), 'a repeated history has the same outcome');
 
 #
 # A trace of two nodes, of which only the first is used, with pods of every kind
@@ -116,8 +116,8 @@ $ENV{LC_ALL} = 'C';
 delete $ENV{DEMO_DAYS};
 ($succeeded, $output) = run('docs/demo/run.sh');
 ok($succeeded, 'a trace is replayed');
-unlike($output, qr/[^\x00-\x7f]/, 'nothing but ASCII is printed in another locale');
-like($output, qr/^GPU, .*#/ms, 'the chart has its ASCII form there');
+unlike($output, qr/[^\x00-\x7f]/, 'in another locale the output is pure ASCII');
+like($output, qr/^GPU, .*#/ms, 'in another locale the chart is in ASCII');
 like($output, qr/equal to the last digit/, 'a bill of the trace is explained');
 is(query('SELECT count(*) FROM demo.node'), '1', 'every 200th node takes part');
 is( query(
@@ -130,7 +130,7 @@ is( query(
 		'pod-0004 GUARANTEED [cpu-milli=6000,gpu-milli=2000,memory-mb=16384]'),
 	'a pod that ran in the trace is a container, with thousandths of cores and GPUs');
 is( query(q(SELECT string_agg(container_id, ' ') FROM yquota.container)),
-	'pod-0000', 'a pod that ends at the last instant stays running');
+	'pod-0000', 'a pod that ends at the last instant is still running');
 is( query(q(SELECT max(utilization) > 1 FROM yquota.price WHERE price_group = 'GPU')),
 	't', 'utilization above 1 is priced');
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'its books are right');
@@ -140,6 +140,6 @@ is(query('SELECT count(*) FROM yquota.verify()'), '0', 'its books are right');
 #
 ok((run('docs/demo/stop.sh'))[0], 'the cluster is stopped');
 ok(!-e "$ENV{DEMO_DIRECTORY}/data", 'the data of the cluster are gone');
-ok((run('docs/demo/stop.sh'))[0], 'stopping twice is fine');
+ok((run('docs/demo/stop.sh'))[0], 'a second stop is no error');
 
 done_testing();

@@ -121,7 +121,7 @@ while ($prose =~ /^(.*=.*)$/mg)
 		push @sums, "($left) = $right";
 	}
 }
-cmp_ok(scalar(@sums), '>=', 12, 'docs/internals.md does sums');
+cmp_ok(scalar(@sums), '>=', 12, 'docs/internals.md has sums');
 foreach my $sum (@sums)
 {
 	my $sql = $sum =~ s/\xc3\x97/*/gr =~ s/(\d+(?:\.\d+)?)/$1::numeric/gr;
@@ -212,7 +212,7 @@ is(join(' ', grep { my ($type, $label) = split /\./; ($section{$type} // '') !~ 
 
 my %default = map { split /\|/, $_, 2 } list(q{LOAD 'yquota'; SELECT name || '|' || current_setting(name) FROM pg_settings WHERE name LIKE 'yquota.%'});
 is(join(' ', grep { $reference !~ /^\| `\Q$_\E` \|[^|\n]*\| `\Q$default{$_}\E` \|/m } sort keys %default),
-	'', 'defaults of settings are as they are shown');
+	'', 'the documented defaults of settings are the real ones');
 
 # Every yquota.something that the pages name exists.
 my %known = map { $_ => 1 } @relations, @functions, @types, (map { s/^yquota\.//r } @settings),
@@ -288,15 +288,15 @@ sub asked_by
 }
 my $round = 'SELECT outcome, reason FROM yquota.preempt_containers()';
 asked_by('admin_of_books', $turn_on);
-is(asked_by('operator_of_books', $round), 'observed|the round only observes: preemption_observe_only is on', 'rounds that were turned on observe at first');
+is(asked_by('operator_of_books', $round), 'observed|the round only observes: preemption_observe_only is on', 'preemption rounds only observe at first');
 like(asked_by('operator_of_books', $figures), qr/^root\.a\|\[memory-mb=16384,vcores=16\]\|\[memory-mb=8192,vcores=8\]\|\[\]\|\[memory-mb=15360\]\|/m,
 	'an operator sees the figures of queues');
 like(asked_by('operator_of_books', $of_next), qr/^observed\|container_1_0001_01_000016\|root\.a\|fifo\|/m, 'an operator sees the containers that would be taken');
 asked_by('admin_of_books', $kill);
 $node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:01+00')");
-is(asked_by('operator_of_books', $round), 'marked|', 'rounds mark containers then');
+is(asked_by('operator_of_books', $round), 'marked|', 'later, rounds mark containers');
 $node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:16+00')");
-is(asked_by('operator_of_books', $round), 'killed|', 'rounds kill containers later');
+is(asked_by('operator_of_books', $round), 'killed|', 'then rounds kill containers');
 asked_by('operator_of_books', 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))');
 $node->restart;
 is(asked_by('operator_of_books', $of_operator),
@@ -305,7 +305,7 @@ is(asked_by('operator_of_books', $of_operator),
 is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:16+00|container_1_0001_01_000016|root.a|[memory-mb=16384,vcores=16]|[memory-mb=8192,vcores=8]|f', 'a member of the project learns the reason, too');
 is(asked_by('member_of_q', $of_member), '', 'members of other projects do not see the container');
 like(asked_by('admin_of_books', $what_if), qr/^spared\|\|root\.a\|\[memory-mb=15360,vcores=15\]\|\[memory-mb=3276,vcores=3\]\|the demand of queues below their guarantees is met without it$/m,
-	'an administrator asks what would be taken if capacities were others');
+	'an administrator asks which containers would be preempted with other capacities');
 is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'root.a'"), '50', 'the capacities stay as they are');
 
 # The glossary lists words that other pages use, in alphabetical order. Each word has a link and a
@@ -331,7 +331,7 @@ foreach my $section (split /^## /m, slurp_file('docs/glossary.md'))
 	$entries += @words;
 }
 cmp_ok($entries, '>', 40, 'the glossary has entries');
-is(join('; ', @wrong), '', 'its words are used by other pages, and its sentences are short');
+is(join('; ', @wrong), '', 'other pages use the words of the glossary, and its sentences are short');
 
 # The changelog begins with the tree's version.
 my ($version) = slurp_file('yquota.control') =~ /^default_version = '(.*)'$/m;

@@ -131,9 +131,9 @@ my %catalog;
 
 foreach my $database (@databases)
 {
-	is($before{$database}, '', "$database: nothing of yquota before it is created");
+	is($before{$database}, '', "$database: before CREATE EXTENSION the catalog has nothing of yquota");
 	create($database, '2026-03-02 10:00+00');
-	isnt($node->safe_psql($database, $leftovers), '', "$database: much of it after");
+	isnt($node->safe_psql($database, $leftovers), '', "$database: after CREATE EXTENSION the catalog has its objects");
 	$catalog{$database} = catalog_of($database);
 	work($database, 0);
 
@@ -143,17 +143,17 @@ foreach my $database (@databases)
 		CREATE TABLE public.wish (name text, allocation yquota.resource);
 		INSERT INTO public.wish VALUES ('a', '[vcores=3]');
 		SQL
-	is_refused($database, 'DROP EXTENSION yquota', 'view dear depends on view yquota.project_balance', "$database: refused, a view depends on it");
-	is_refused($database, 'DROP EXTENSION yquota RESTRICT', 'column allocation of table wish depends on type yquota.resource', "$database: and a column");
+	is_refused($database, 'DROP EXTENSION yquota', 'view dear depends on view yquota.project_balance', "$database: DROP is refused because a view depends on the extension");
+	is_refused($database, 'DROP EXTENSION yquota RESTRICT', 'column allocation of table wish depends on type yquota.resource', "$database: DROP is refused because a column depends on the extension");
 	isnt(worker_pid($node, $database), '', "$database: the worker runs on after a refusal");
-	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', "$database: as if nothing had been tried");
+	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', "$database: a refused DROP changes nothing");
 	$node->safe_psql($database, 'BEGIN; DROP EXTENSION yquota CASCADE; ROLLBACK');
 	set_clock($node, $database, '2026-03-02 10:01+00');
-	is_soon($node, $database, mark() . " = '2026-03-02 10:01+00'", "$database: nor does a drop that is rolled back keep the worker from its work");
+	is_soon($node, $database, mark() . " = '2026-03-02 10:01+00'", "$database: after a DROP that was rolled back the worker goes on");
 	$node->safe_psql($database, 'DROP VIEW public.dear; DROP TABLE public.wish');
 	$node->safe_psql($database, 'DROP EXTENSION yquota');
 	has_left($database);
-	is($node->safe_psql($database, $leftovers), '', "$database: nothing is left without CASCADE");
+	is($node->safe_psql($database, $leftovers), '', "$database: DROP without CASCADE leaves nothing behind");
 
 	# Sealed history depends on the extension, so CASCADE drops it together with the user's objects.
 	create($database, '2026-03-03 10:00+00');
@@ -162,18 +162,18 @@ foreach my $database (@databases)
 		CREATE VIEW public.dear AS SELECT project, remaining FROM yquota.project_balance WHERE remaining < 0;
 		CREATE TABLE public.wish (name text, allocation yquota.resource);
 		SQL
-	is_refused($database, 'DROP EXTENSION yquota', 'table yquota_internal.charge_sealed_1', "$database: refused, history has been sealed");
+	is_refused($database, 'DROP EXTENSION yquota', 'table yquota_internal.charge_sealed_1', "$database: DROP is refused because history has been sealed");
 	$node->safe_psql($database, 'DROP EXTENSION yquota CASCADE');
 	has_left($database);
 	is( $node->safe_psql($database, "SELECT count(*) FROM pg_class WHERE relname = 'dear'; SELECT attname FROM pg_attribute WHERE attrelid = 'wish'::regclass AND attnum > 0 AND NOT attisdropped"),
 		"0\nname", "$database: CASCADE drops the view and the column, not the table");
 	$node->safe_psql($database, 'DROP TABLE public.wish');
-	is($node->safe_psql($database, $leftovers), '', "$database: nothing is left with CASCADE");
+	is($node->safe_psql($database, $leftovers), '', "$database: CASCADE leaves nothing behind");
 
 	# The extension is created again, as if for the first time
 	create($database, '2026-03-04 10:00+00');
-	is(join("\n", differences($catalog{$database}, catalog_of($database))), '', "$database: created again, the catalog is as it was");
-	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), 0, "$database: the time between is no outage");
+	is(join("\n", differences($catalog{$database}, catalog_of($database))), '', "$database: after a second CREATE EXTENSION the catalog is as it was");
+	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), 0, "$database: the time without the extension is no outage");
 	work($database, 1);
 	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', "$database: the new books prove themselves");
 }
@@ -200,9 +200,9 @@ $session->{stderr} = '';
 start_at($node, 'by_hand', '2026-03-05 10:00+00');
 $node->safe_psql('by_hand', "INSERT INTO yquota.project (name) VALUES ('lab')");
 $session->query_safe($start);
-is($session->query_safe('SELECT accrued, burn_rate FROM yquota.project_balance'), '0|1', 'a session charges in the new extension');
+is($session->query_safe('SELECT accrued, burn_rate FROM yquota.project_balance'), '0|1', 'the session charges in the new extension');
 $session->quit;
-is($node->safe_psql('by_hand', 'SELECT * FROM yquota.verify()'), '', 'whose books prove themselves');
+is($node->safe_psql('by_hand', 'SELECT * FROM yquota.verify()'), '', 'the new books prove themselves');
 
 # The database is dropped, too, and the launcher continues.
 $node->safe_psql('postgres', 'DROP DATABASE listed');
@@ -210,7 +210,7 @@ has_left('listed');
 $node->safe_psql('postgres', 'CREATE DATABASE listed TEMPLATE template0');
 create('listed', '2026-03-06 10:00+00');
 
-is(count_in_log($node, 'CONTEXT:  yquota worker of database'), 0, 'no worker told of an error');
-is(count_in_log($node, 'terminated by signal|PANIC|TRAP'), 0, 'no process crashed');
+is(count_in_log($node, 'CONTEXT:  yquota worker of database'), 0, 'no worker logged an error');
+is(count_in_log($node, 'terminated by signal|PANIC|TRAP'), 0, 'no server process crashed');
 $node->stop;
 done_testing();

@@ -163,7 +163,7 @@ my $shown = shown('original');
 is(rows('original', 'SELECT * FROM yquota.verify()'), '', 'original: the books prove themselves');
 # 20 s of 90, and 12 times the excess of the step over 7 minutes
 like($contents->{'yquota.charge'}, qr/,00:01:10\.00072,/, 'a minimum run time was charged');
-is( $node->safe_psql('original', <<~'SQL'), 't|t|t|t|t|t|t', 'original: something of everything');
+is( $node->safe_psql('original', <<~'SQL'), 't|t|t|t|t|t|t', 'original: every kind of row is there');
 	SELECT (SELECT count(*) > 0 FROM yquota_internal.counter_delta),
 		   (SELECT count(*) > 0 FROM yquota_internal.rate_class_counter),
 		   (SELECT count(corrects) > 0 FROM yquota.charge),
@@ -189,7 +189,7 @@ $node->command_ok([ @psql, '-d', $node->connstr('filled'), '-f', scratch('filled
 
 foreach my $database (qw(plain inserted archived directory filled))
 {
-	is_deeply(contents($database), $contents, "$database: every row as it was");
+	is_deeply(contents($database), $contents, "$database: every row is as it was");
 	set_clock($node, $database, $clock);
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
@@ -233,7 +233,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT * FROM yquota.verify();
 		SQL
 		# two vcores cost 3600 for half an hour
-		"t\n3600|2021-03-02 11:30:00+00\n11\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
+		"t\n3600|2021-03-02 11:30:00+00\n11\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: new events are charged");
 }
 
 # The session that restores a dump may then send events.
@@ -275,9 +275,9 @@ foreach my $restored ([ 'at_once', 'plain', 'psql', '-X', '-q', '-1', '-v', 'ON_
 	$node->command_ok([ @command, scratch($dump), '-d', $node->connstr($database) ], "$database: restore");
 	is_soon($node, $database, "(SELECT state = 'running' FROM yquota.worker_status WHERE database = current_database())", "$database: the worker starts");
 	is_soon($node, $database, '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$database: and compacts");
-	is(rows($database, 'SELECT * FROM yquota.charge'), $contents->{'yquota.charge'}, "$database: restoring has charged nothing");
-	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), $outages, "$database: and made no outage");
-	is($node->safe_psql($database, 'SELECT failures, last_error FROM yquota.worker_status WHERE database = current_database()'), '0|', "$database: the worker has no trouble");
+	is(rows($database, 'SELECT * FROM yquota.charge'), $contents->{'yquota.charge'}, "$database: the restore has charged nothing");
+	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), $outages, "$database: the restore has made no outage");
+	is($node->safe_psql($database, 'SELECT failures, last_error FROM yquota.worker_status WHERE database = current_database()'), '0|', "$database: the worker has no errors");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
 }
 
@@ -372,12 +372,12 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 		$node->command_ok([ $options->[0] eq '-Fc' ? ('pg_restore', '--exit-on-error', $file) : (@psql, '-f', $file), '-d', $node->connstr($database) ],
 			"$database: restore");
 	}
-	is_deeply(contents($database, @own_tables), $contents, "$database: every row as it was, in every segment");
+	is_deeply(contents($database, @own_tables), $contents, "$database: every row is as it was, in every segment");
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota_internal.usage_numbering'), 0, "$database: there have been no allocation cycles");
 	set_clock($node, $database, $clock);
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
-	is( $node->safe_psql($database, <<~'SQL'), "1|0\n41400\n1\nNON_RUNNABLE\nFINISHED\napplication_1_3|ACTIVE", "$database: life goes on");
+	is( $node->safe_psql($database, <<~'SQL'), "1|0\n41400\n1\nNON_RUNNABLE\nFINISHED\napplication_1_3|ACTIVE", "$database: new events are charged");
 		SELECT charged, remaining FROM yquota.charge_deferred();
 		SELECT cost FROM yquota.container_cost WHERE container_id = 'e2';
 		SELECT count(*) FROM yquota.archive('public.ledger', 'infinity') WHERE segments > 0;
@@ -405,8 +405,8 @@ $node->safe_psql('owned', <<~'SQL', @as_owner);
 	SQL
 $node->command_ok([ 'pg_dump', '-U', 'owner', '--data-only', '-f', scratch('owned'), '-d', $node->connstr('owned') ], 'no superuser: pg_dump');
 $node->command_ok([ @psql, '-U', 'owner', '-f', scratch('owned'), '-d', $node->connstr('owned_too') ], 'no superuser: restore');
-is_deeply(contents('owned_too'), contents('owned'), 'no superuser: every row as it was');
-is( $node->safe_psql('owned_too', <<~'SQL', @as_owner), "10800|21600\n32400|0", 'no superuser: life goes on');
+is_deeply(contents('owned_too'), contents('owned'), 'no superuser: every row is as it was');
+is( $node->safe_psql('owned_too', <<~'SQL', @as_owner), "10800|21600\n32400|0", 'no superuser: new events are charged');
 	SELECT yquota.set_clock('2021-03-02 12:00+00') \g /dev/null
 	SELECT charged, accrued FROM yquota.project_balance;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2021-03-02 12:00+00' FROM yquota.container;
@@ -415,7 +415,7 @@ is( $node->safe_psql('owned_too', <<~'SQL', @as_owner), "10800|21600\n32400|0", 
 	SQL
 $node->command_ok([ 'pg_dump', '-U', 'owner', '-f', scratch('refused'), '-d', $node->connstr('owned') ], 'no superuser: pg_dump with the extension');
 $node->command_checks_all([ @psql, '-U', 'owner', '-f', scratch('refused'), '-d', $node->connstr('refused') ], 3, [], [qr/permission denied to create extension "yquota"/],
-	'no superuser: the extension itself takes one');
+	'no superuser: CREATE EXTENSION needs a superuser');
 
 $node->stop;
 done_testing();

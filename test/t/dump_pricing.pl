@@ -94,7 +94,7 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT yquota.compute_prices();
 	SQL
 my $contents = contents('original');
-unlike($contents->{'yquota.price_group'}, qr/GPU/, 'the price group that shipped is deleted');
+unlike($contents->{'yquota.price_group'}, qr/GPU/, 'the shipped price group GPU is deleted in the original');
 like($contents->{'yquota.price'}, qr/GENERAL.*,2,0.8,f/, 'a price was computed');
 like($contents->{'yquota.alert'}, qr/cluster_empty/, 'an alert was raised');
 
@@ -103,8 +103,8 @@ restored('inserted', ['--inserts'], \@psql);
 restored('archived', ['-Fc'], ['pg_restore', '--exit-on-error']);
 foreach my $database (qw(plain inserted archived))
 {
-	is($node->safe_psql($database, q(SELECT what FROM wanted_in_all)), '[vcores=3]', "$database: a table with vectors of the user's");
-	is($node->safe_psql($database, q(SET enable_seqscan = off; SELECT what FROM wanted WHERE what OPERATOR(yquota.>) '[vcores=1]')), '[vcores=2]', "$database: and its index");
+	is($node->safe_psql($database, q(SELECT what FROM wanted_in_all)), '[vcores=3]', "$database: the table of the user with vectors is there");
+	is($node->safe_psql($database, q(SET enable_seqscan = off; SELECT what FROM wanted WHERE what OPERATOR(yquota.>) '[vcores=1]')), '[vcores=2]', "$database: the index of the table is there");
 }
 $node->safe_psql('original', 'DROP TABLE wanted CASCADE');
 
@@ -116,11 +116,11 @@ $node->safe_psql('filled', 'CREATE EXTENSION IF NOT EXISTS yquota');
 $node->command_ok([ @psql, '-d', $node->connstr('filled'), '-f', "$PostgreSQL::Test::Utils::tmp_check/data" ],
 	'data only: restore');
 $node->command_fails([ @psql, '-d', $node->connstr('filled'), '-f', "$PostgreSQL::Test::Utils::tmp_check/data" ],
-	'a second time it does not overwrite what is there');
+	'a second restore does not overwrite the rows');
 
 foreach my $database (qw(plain inserted archived filled))
 {
-	is_deeply(contents($database), $contents, "$database: every row as it was");
+	is_deeply(contents($database), $contents, "$database: every row is as it was");
 
 	# Numbers continue where they were, and so do prices.
 	is( $node->safe_psql($database, <<~'SQL'),
@@ -133,7 +133,7 @@ foreach my $database (qw(plain inserted archived filled))
 		SELECT count(*) FROM yquota.alert WHERE cleared_at IS NULL;
 		SQL
 		"t\nt\nGENERAL|1|t\nFPGA|2|f\n0",
-		"$database: life goes on");
+		"$database: new events are charged");
 }
 
 # For each view of a user, pg_dump keeps in memory every path through pg_depend that leads to the extension. Each
@@ -184,14 +184,14 @@ my @views = map { [ split /\|/ ] } split /\n/, $node->safe_psql('viewed', <<~'SQ
 	SQL
 cmp_ok(scalar @views, '>', 40, 'there are public views');
 my @knots = map { "$_->[0]: " . paths($_->[1]) } grep { paths($_->[1]) > PATHS } @views;
-is_deeply(\@knots, [], 'no view is the end of too many paths of dependencies');
+is_deeply(\@knots, [], 'no public view has too many paths of dependencies');
 SKIP:
 {
 	skip 'the dump would take all memory', 3 if @knots;
 	my $file = "$PostgreSQL::Test::Utils::tmp_check/viewed";
 
 	$node->safe_psql('viewed', join '', map { "CREATE VIEW public.over_$_->[2] AS SELECT \"$_->[3]\" FROM $_->[0];\n" } @views);
-	$node->command_ok([ 'pg_dump', '-Fc', '-f', $file, '-d', $node->connstr('viewed') ], 'a dump with a view over each');
+	$node->command_ok([ 'pg_dump', '-Fc', '-f', $file, '-d', $node->connstr('viewed') ], 'a database with a view over each public view is dumped');
 	my ($list) = run_command([ 'pg_restore', '-l', '-v', $file ]);
 	my %written = $list =~ /VIEW public over_(\w+) .*\n;\s+depends on:([ \d]*)/g;
 

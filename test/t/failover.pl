@@ -119,8 +119,8 @@ sub is_exact
 	}
 	is_deeply(\@workers, [], "$name: the worker starts on the new primary");
 	is(join("\n", @lines), '', "$name: every event is charged once, every balance is exact");
-	is(outages($drivers[0]) - $outages_before[0], 1, "$name: the time in between became one outage");
-	cmp_ok(outages($drivers[1]) - $outages_before[1], '<=', 1, "$name: or none, by a clock that stood still");
+	is(outages($drivers[0]) - $outages_before[0], 1, "$name: the time without a primary became one outage");
+	cmp_ok(outages($drivers[1]) - $outages_before[1], '<=', 1, "$name: by a clock that stood still there is no outage");
 	return;
 }
 
@@ -129,7 +129,7 @@ sub prices_are_right
 	my ($name, @prices) = @_;
 
 	is(join("\n", map { $drivers[$_]{books}->wrong_prices(@{ $prices[$_] }) } 0 .. $#drivers),
-		'', "$name: the last prices are in force at once");
+		'', "$name: the last computed prices are in force at once");
 	return;
 }
 
@@ -144,7 +144,7 @@ sub synchronous
 	my @outages = map { outages($_) } @drivers;
 	my @prices = fail_over($standby);
 
-	is(join("\n", map { $_->recover } @drivers), '', "$name: all that was acknowledged is there, in whole statements");
+	is(join("\n", map { $_->recover } @drivers), '', "$name: every acknowledged statement is there as a whole");
 	prices_are_right($name, @prices);
 	$_->connect foreach @drivers;
 	Driver::pump(0, 0, @drivers);
@@ -181,7 +181,7 @@ sub asynchronous
 		my $lost = $lost[$i];
 
 		cmp_ok($lost->{events}, '>', 0, "$name: events were lost");
-		is(join("\n", @{ $lost->{unseen} }), '', "$name: feed_status shows of every source that its last events are missing");
+		is(join("\n", @{ $lost->{unseen} }), '', "$name: feed_status shows for every source that its last events are missing");
 		$total{"lost_$_"} += $lost->{$_} foreach qw(events points);
 	}
 	$_->connect foreach @drivers;

@@ -100,17 +100,17 @@ fails('federation', q(INSERT INTO yquota.federated_budget (project, period, amou
 fails('federation', 'SELECT yquota.renew_leases()', qr/ERROR:  42501/, 'members do not renew leases', 'member');
 fails('federation', q(BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT yquota.renew_leases()), qr/ERROR:  0A000/, 'leases are not renewed at another isolation level');
 sql('federation', q(SET ROLE admin; INSERT INTO yquota.federated_budget (project, period, amount, lease_duration, floor_fraction) VALUES ('lab', 'month', 120000, '1 hour', 0.2)));
-is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'no cluster has been asked yet');
-is(renew(), '0|0|0|', 'the clusters are told who leases');
-is(sql('east', 'SELECT federation, history FROM yquota.lending_federation'), 'federation|' . sql('federation', q(SELECT format('%s/1/%s', system_identifier, oid) FROM pg_control_system(), pg_database WHERE datname = 'federation')), 'by server, timeline and database');
+is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'before the first call no cluster has been asked');
+is(renew(), '0|0|0|', 'the clusters know the lender');
+is(sql('east', 'SELECT federation, history FROM yquota.lending_federation'), 'federation|' . sql('federation', q(SELECT format('%s/1/%s', system_identifier, oid) FROM pg_control_system(), pg_database WHERE datname = 'federation')), 'a lender is identified by server, timeline and database');
 is(renew(), '3|0|0|', 'three shares are offered');
 is(leases('true'), "east|offered|20000|0|||0\nnorth|offered|20000|0|||0\nwest|offered|20000|0|||0", 'three equal shares are half of the free budget while no cluster has spent anything');
-is(sql('east', 'SELECT count(*) FROM yquota.cluster_lease'), '0', 'no cluster has one: what was offered is committed first');
-is(renew(), '0|3|0|', 'the next call has them taken');
-is(status(), '0|60000|0|60000', 'half is in force, half is free');
-is(sql('east', 'SELECT project, amount, valid_from, expires_at, taken_at, spent, is_final FROM yquota.cluster_lease'), 'lab|20000|2026-03-02 09:00:00+00|2026-03-02 10:00:00+00|2026-03-02 09:00:30+00|0|f', 'a lease is a grant there');
+is(sql('east', 'SELECT count(*) FROM yquota.cluster_lease'), '0', 'no cluster has a lease yet, because an offer is committed first');
+is(renew(), '0|3|0|', 'in the next call the clusters take the offered leases');
+is(status(), '0|60000|0|60000', 'half of the budget is leased, half is free');
+is(sql('east', 'SELECT project, amount, valid_from, expires_at, taken_at, spent, is_final FROM yquota.cluster_lease'), 'lab|20000|2026-03-02 09:00:00+00|2026-03-02 10:00:00+00|2026-03-02 09:00:30+00|0|f', 'in the cluster a lease is a grant');
 is(sql('east', q(SELECT granted, remaining FROM yquota.project_balance WHERE project = 'lab')), '20000|20000', 'decisions use the grant');
-is(renew(), '0|0|0|', 'nothing is due');
+is(renew(), '0|0|0|', 'no lease is due for renewal');
 adds_up('at first');
 
 # Limits of what a lease may contain
@@ -137,8 +137,8 @@ set_clocks('2026-03-02 09:31+00');
 is(renew(), '3|0|0|', 'half an hour before the end the next ones are offered');
 is(leases(q(state = 'offered')), "east|offered|21200|0|||0\nnorth|offered|2000|0|||0\nwest|offered|6800|0|||0", 'a fifth of it alike, the rest as was spent: 7440 to 1860 credits')
   or diag(sql('federation', 'SELECT cluster, spent FROM yquota.budget_lease_status'));
-is(renew(), '0|3|0|', 'the shares are taken');
-is(sql('east', 'SELECT valid_from, expires_at FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1'), '2026-03-02 10:00:00+00|2026-03-02 11:00:00+00', 'to follow the first ones');
+is(renew(), '0|3|0|', 'the clusters take their leases');
+is(sql('east', 'SELECT valid_from, expires_at FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1'), '2026-03-02 10:00:00+00|2026-03-02 11:00:00+00', 'the new leases begin when the first ones end');
 adds_up('with two generations');
 
 # The cluster north is cut off for an hour. It keeps its share, and spends beyond it.
@@ -151,16 +151,16 @@ sub set_clocks_of_near
 	return;
 }
 my $renewed = renew();
-like($renewed, qr/\|1$/, 'a cluster that cannot be reached is a problem that is told');
+like($renewed, qr/\|1$/, 'a cluster that cannot be reached is reported as a problem');
 set_clocks_of_near('2026-03-02 10:02:30+00');
-like(renew(), qr/^\d+\|\d+\|2\|1$/, 'the others give back what they did not spend, once the clocks are beyond the end');
-is(leases(q(state = 'settled')), "east|settled|20000|0|14280|5720|0\nwest|settled|20000|0|3600|16400|0", 'to the credit');
-is(leases(q(state = 'unreported')), 'north|unreported|20000|0|0||0', 'the share that is not reported counts as spent');
-is(sql('federation', q(SELECT kind, subject FROM yquota.alert WHERE cleared_at IS NULL)), 'lease_unreported|north', 'an alert tells');
-is(sql('federation', q(SELECT value FROM yquota.metrics WHERE family = 'federated_cluster' AND metric = 'yquota_federated_cluster_unreported_leases' AND labels->>'cluster' = 'north')), '1', 'a metric tells of the cluster');
+like(renew(), qr/^\d+\|\d+\|2\|1$/, 'the other clusters give back unspent credit when their clocks have passed the end');
+is(leases(q(state = 'settled')), "east|settled|20000|0|14280|5720|0\nwest|settled|20000|0|3600|16400|0", 'the credit goes back to the free budget');
+is(leases(q(state = 'unreported')), 'north|unreported|20000|0|0||0', 'a lease whose spending is not reported counts as spent');
+is(sql('federation', q(SELECT kind, subject FROM yquota.alert WHERE cleared_at IS NULL)), 'lease_unreported|north', 'an alert is raised for the cluster');
+is(sql('federation', q(SELECT value FROM yquota.metrics WHERE family = 'federated_cluster' AND metric = 'yquota_federated_cluster_unreported_leases' AND labels->>'cluster' = 'north')), '1', 'a metric shows the cluster');
 set_clocks_of_near('2026-03-02 10:31+00');
 renew() foreach 1 .. 2;
-is(sql('federation', q(SELECT count(*) FROM yquota.budget_lease WHERE cluster = 'north' AND valid_from >= '2026-03-02 11:00+00')), '0', 'the cluster is offered nothing meanwhile');
+is(sql('federation', q(SELECT count(*) FROM yquota.budget_lease WHERE cluster = 'north' AND valid_from >= '2026-03-02 11:00+00')), '0', 'meanwhile the cluster is offered no lease');
 $node{far}->start;
 $clock = '2026-03-02 10:31+00';
 sql('north', q(SELECT yquota.set_clock('2026-03-02 10:31+00')));
@@ -172,15 +172,15 @@ is(leases(q(cluster = 'north' AND state <> 'offered')), "north|settled|20000|0|2
 is(sql('federation', q(SELECT count(*) FROM yquota.alert WHERE cleared_at IS NULL)), '0', 'the alert is over');
 is(renew() =~ /^0\|\d/, 1, 'the cluster gets a share again');
 adds_up('when it is back');
-is(sql('north', q(SELECT amount, spent FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1)) =~ /^([\d.]+)\|([\d.]+)$/ && ($2 == 8000 || $2 == $1), 1, 'the debt comes off the share');
+is(sql('north', q(SELECT amount, spent FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1)) =~ /^([\d.]+)\|([\d.]+)$/ && ($2 == 8000 || $2 == $1), 1, 'the debt is subtracted from the share of the cluster');
 
 # Late events add to the spending of a settled lease.
 start('west', 'w2', 4, '2026-03-02 09:10+00', '2026-03-02 09:20+00');
 renew();
-is(leases(q(cluster = 'west' AND state = 'settled')), 'west|settled|20000|0|6000|16400|2400', '2,400 credits are found late');
+is(leases(q(cluster = 'west' AND state = 'settled')), 'west|settled|20000|0|6000|16400|2400', '2,400 credits are reported late');
 set_clocks('2026-03-02 11:31+00');
 renew() foreach 1 .. 3;
-is(sql('federation', q(SELECT sum(taken_off) FROM yquota.budget_lease WHERE cluster = 'west')), '2400', 'the late credits are taken off the next share of the cluster');
+is(sql('federation', q(SELECT sum(taken_off) FROM yquota.budget_lease WHERE cluster = 'west')), '2400', 'the late credits are subtracted from the next share of the cluster');
 is(sql('federation', q(SELECT state FROM yquota.budget_lease_status WHERE taken_off > 0)), 'taken', 'the cluster has taken the share');
 is(sql('west', q(SELECT count(*) FROM yquota.cluster_lease)), sql('federation', q(SELECT count(*) FROM yquota.budget_lease WHERE cluster = 'west' AND taken_at IS NOT NULL)), 'each lease has exactly one grant');
 adds_up('after late events');
@@ -194,9 +194,9 @@ $first->query_safe('SELECT * FROM yquota.renew_leases()');
 $second->query_until(qr/asked/, "\\echo asked\nSELECT 'offered ' || offered FROM yquota.renew_leases();\n");
 $node{home}->poll_query_until('federation', q(SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'yquota.budget_lease'::regclass AND NOT granted)));
 $first->query_safe('COMMIT');
-like($second->query_safe('SELECT 1'), qr/1/, 'the second one goes on');
+like($second->query_safe('SELECT 1'), qr/1/, 'the second call goes on after the first');
 $_->quit foreach $first, $second;
-is(sql('federation', q(SELECT count(*), count(DISTINCT cluster) FROM yquota.budget_lease WHERE offered_at = '2026-03-02 12:40+00')), '3|3', 'the second call offers nothing twice');
+is(sql('federation', q(SELECT count(*), count(DISTINCT cluster) FROM yquota.budget_lease WHERE offered_at = '2026-03-02 12:40+00')), '3|3', 'the second call offers no lease twice');
 adds_up('after two at once');
 
 # The federation dies while the cluster waits in its commit.
@@ -238,7 +238,7 @@ is(sql('federation', "SELECT taken_at IS NOT NULL FROM yquota.budget_lease WHERE
 is(sql('east', "SELECT count(*) FROM yquota.cluster_lease WHERE lease = $untaken"), '1', 'the cluster has the lease once');
 dies_in_commit('2026-03-02 14:11+00', 'near');
 $untaken = sql('federation', q(SELECT min(lease) FROM yquota.budget_lease WHERE cluster = 'east' AND taken_at IS NULL AND settled_at IS NULL AND expires_at > yquota.clock()));
-isnt($untaken, '', 'when the cluster dies, the federation does not think that it has the lease');
+isnt($untaken, '', 'when the cluster crashes, the federation does not believe that it has the lease');
 is(sql('east', "SELECT count(*) FROM yquota.cluster_lease WHERE lease = $untaken"), '0', 'the cluster does not have the lease either');
 renew();
 is(sql('east', "SELECT count(*) FROM yquota.cluster_lease WHERE lease = $untaken"), '1', 'the cluster takes the lease when it is back');
@@ -251,27 +251,27 @@ renew();
 set_clocks('2026-03-02 17:40+00');
 my $before = sql('east', 'SELECT max(lease) FROM yquota.cluster_lease');
 sql('federation', 'BEGIN; SELECT yquota.renew_leases(); SELECT yquota.renew_leases(); ROLLBACK');
-is(sql('east', 'SELECT max(lease) FROM yquota.cluster_lease'), $before, 'a lease that was rolled back here is nowhere');
+is(sql('east', 'SELECT max(lease) FROM yquota.cluster_lease'), $before, 'a lease that was rolled back here is in no cluster');
 
 # The clocks of two servers differ too much, and a cluster lacks the project
 renew() foreach 1 .. 2;
 sql('west', q(SELECT yquota.set_clock('2026-03-02 18:40+00')));
 sql('federation', q(SELECT yquota.set_clock('2026-03-02 18:36+00')));
-like(sql('federation', q(SELECT problems FROM yquota.renew_leases())), qr/west: The clock of the cluster shows 2026-03-02 18:40:00\+00, more than yquota.max_clock_skew from 2026-03-02 18:36/, 'a clock that is too far off gets no leases');
+like(sql('federation', q(SELECT problems FROM yquota.renew_leases())), qr/west: The clock of the cluster shows 2026-03-02 18:40:00\+00, more than yquota.max_clock_skew from 2026-03-02 18:36/, 'a cluster whose clock is too far off gets no leases');
 set_clocks('2026-03-02 19:00+00');
 sql('federation', q(SET ROLE admin; INSERT INTO yquota.project (name) VALUES ('only here'); INSERT INTO yquota.federated_budget (project, period, amount, clusters) VALUES ('only here', 'month', 9, '{west}')));
 renew() foreach 1 .. 2;
-is(sql('federation', q(SELECT cluster, state, problem FROM yquota.budget_lease_status WHERE project = 'only here')), q(west|offered|insert or update on table "quota_grant" violates foreign key constraint "quota_grant_project_fkey"), 'a cluster without the project does not take its lease, and it is told why');
+is(sql('federation', q(SELECT cluster, state, problem FROM yquota.budget_lease_status WHERE project = 'only here')), q(west|offered|insert or update on table "quota_grant" violates foreign key constraint "quota_grant_project_fkey"), 'a cluster without the project does not take its lease, and the federation reports why');
 is(sql('federation', q(SELECT in_force FROM yquota.federated_budget_status WHERE project = 'only here')), '4.5', 'the lease counts until its end');
 set_clocks('2026-03-03 01:05+00');
 renew();
-is(sql('federation', q(SELECT state, returned FROM yquota.budget_lease_status WHERE project = 'only here' ORDER BY lease LIMIT 1)), 'settled|4.5', 'the credit of the lease comes back then');
+is(sql('federation', q(SELECT state, returned FROM yquota.budget_lease_status WHERE project = 'only here' ORDER BY lease LIMIT 1)), 'settled|4.5', 'then the credit of the lease comes back');
 adds_up('at night');
 
 # Roles, and what-if
 is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_budget_status UNION SELECT project FROM yquota.budget_lease_status)), 'lab', 'members see their own budget');
-is(sql('federation', q(SET ROLE other; SELECT count(*) FROM yquota.federated_budget_status)), '0', 'others do not');
-is(sql('east', q(SET ROLE other; SELECT count(*) FROM yquota.cluster_lease)), '0', 'in the clusters as well');
+is(sql('federation', q(SET ROLE other; SELECT count(*) FROM yquota.federated_budget_status)), '0', 'members do not see budgets of other projects');
+is(sql('east', q(SET ROLE other; SELECT count(*) FROM yquota.cluster_lease)), '0', 'in the clusters, members see only their own budget, too');
 sql('federation', q(DELETE FROM yquota.federated_budget WHERE project = 'only here'));
 set_clocks('2026-03-03 03:00+00');
 renew();
@@ -289,15 +289,15 @@ sql('west', q(GRANT INSERT ON yquota.lending_federation TO lender));
 renew() foreach 1 .. 2;
 
 # Removing a cluster
-fails('federation', q(SELECT yquota.remove_federated_cluster('west')), qr/ERROR:  55000: cluster "west" has \d+ leases of budgets that it has not reported/, 'a cluster with leases is not taken out');
-is(sql('federation', q(SELECT yquota.remove_federated_cluster('west', true))), 't', 'unless they may count as spent');
+fails('federation', q(SELECT yquota.remove_federated_cluster('west')), qr/ERROR:  55000: cluster "west" has \d+ leases of budgets that it has not reported/, 'a cluster with leases cannot be removed');
+is(sql('federation', q(SELECT yquota.remove_federated_cluster('west', true))), 't', 'it can be removed if its leases may count as spent');
 adds_up('without west');
 
 # The worker runs the job each minute.
 set_clocks('2026-03-03 08:50+00');
 $node{home}->append_conf('postgresql.conf', q(yquota.databases = 'federation'));
 $node{home}->restart;
-is_soon($node{home}, 'federation', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'leases')), 'the worker has a job');
+is_soon($node{home}, 'federation', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'leases')), 'the worker has the job of renewing leases');
 set_clocks('2026-03-03 08:51+00');
 is_soon($node{home}, 'federation', q(EXISTS (SELECT FROM yquota.cron_jobs WHERE job = 'yquota leases' AND last_result LIKE 'succeeded: % offered%')), 'the worker renews leases');
 is(sql('east', q(SELECT count(*) FROM yquota.verify())), '0', 'the books of a cluster prove themselves');
@@ -308,7 +308,7 @@ my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node{home}->command_ok([ 'pg_dump', '-f', $dump, '-d', $node{home}->connstr('federation') ], 'pg_dump');
 $node{home}->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node{home}->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node{home}->connstr('restored') ], 'psql');
-is($node{home}->safe_psql('restored', 'SELECT * FROM yquota.budget_lease ORDER BY lease'), sql('federation', 'SELECT * FROM yquota.budget_lease ORDER BY lease'), 'the leases');
+is($node{home}->safe_psql('restored', 'SELECT * FROM yquota.budget_lease ORDER BY lease'), sql('federation', 'SELECT * FROM yquota.budget_lease ORDER BY lease'), 'the leases at the end');
 is($node{home}->safe_psql('restored', q(SELECT nextval('yquota.budget_lease_lease_seq'))), sql('federation', q(SELECT nextval('yquota.budget_lease_lease_seq'))), 'the numbers of the leases are unique');
 
 $_->stop foreach values %node;

@@ -50,8 +50,8 @@ sub adds_up
 
 	$sum += sql($_, 'SELECT coalesce(sum(amount), 0) FROM yquota.cluster_lease WHERE expires_at > ' . "timestamptz '$clock' - interval '2 min'") foreach @there;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	cmp_ok($sum, '<=', 1000, "$name: the clusters have at most the budget");
-	is(sql('federation', 'SELECT spent + in_force + unreported + free = amount AND free >= 0 FROM yquota.federated_budget_status'), 't', "$name: here it adds up");
+	cmp_ok($sum, '<=', 1000, "$name: the leases of the clusters do not exceed the budget");
+	is(sql('federation', 'SELECT spent + in_force + unreported + free = amount AND free >= 0 FROM yquota.federated_budget_status'), 't', "$name: the parts of the budget add up");
 	return $sum;
 }
 
@@ -76,7 +76,7 @@ $node{new} = PostgreSQL::Test::Cluster->new('new');
 $node{new}->init_from_backup($node{old}, 'backup', has_streaming => 1);
 $node{new}->start;
 $node{old}->wait_for_catchup($node{new});
-is($node{new}->safe_psql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'a standby can be asked what would be leased');
+is($node{new}->safe_psql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'a standby can show which leases would be made');
 $node{new}->stop('fast');
 
 set_clocks('2026-03-02 10:31+00', 'federation', @clusters);
@@ -106,23 +106,23 @@ set_clocks($clock, 'federation');
 # the standby's sequences are usually ahead of lost commits, and here they are not
 sql('federation', q(SELECT setval('yquota.budget_lease_lease_seq', (SELECT max(lease) FROM yquota.budget_lease))));
 is(sql('federation', 'SELECT count(*) FROM yquota.budget_lease'), '2', 'the standby knows the first two leases');
-is(sql('federation', 'SELECT string_agg(cluster, \' \' ORDER BY cluster) FROM yquota_internal.unheard_cluster'), 'east north', 'the standby knows that there may be others');
+is(sql('federation', 'SELECT string_agg(cluster, \' \' ORDER BY cluster) FROM yquota_internal.unheard_cluster'), 'east north', 'the standby knows that there may be more leases');
 my $waiting = $node{new}->background_psql('federation');
 $waiting->query_until(qr/asked/, "\\echo asked\nSELECT 'offered ' || offered FROM yquota.renew_leases();\n");
 $node{near}->poll_query_until('east', q(SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'transactionid')));
-pass('it waits for what is being taken');
+pass('the standby waits for leases that are being taken');
 $gate->quit;
-like($waiting->query_safe('SELECT 1'), qr/1/, 'the promoted standby goes on');
+like($waiting->query_safe('SELECT 1'), qr/1/, 'the promoted standby renews leases');
 $waiting->quit;
 sql('east', 'DROP TRIGGER gate ON yquota.quota_grant');
 is(sql('east', 'SELECT count(*) FROM yquota.cluster_lease'), '3', 'the offered lease has been taken');
 is(sql('federation', q(SELECT count(*) FROM yquota.budget_lease WHERE offered_at >= '2026-03-02 13:31+00')), '0', 'nothing is leased');
 
 my $said = renew();
-like($said, qr/^0\|0\|\d\|.*north: Nothing is leased until the cluster has reported its leases to this server/s, 'nothing is leased when the east has reported, while the north is away');
+like($said, qr/^0\|0\|\d\|.*north: Nothing is leased until the cluster has reported its leases to this server/s, 'nothing is leased while only the east has reported and the north cannot be reached');
 is(known('east'), grants('east'), 'all leases of the east are known');
 is(sql('federation', q(SELECT kind, subject FROM yquota.alert WHERE kind = 'leases_withheld' AND cleared_at IS NULL)), 'leases_withheld|north', 'an alert names the north');
-is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'nothing is planned');
+is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'no lease is planned');
 adds_up('with the north away', 'east');
 
 # The old server comes back and continues to lease, but no cluster accepts its leases.
@@ -132,7 +132,7 @@ my $before = grants('east');
 sql('federation', q(SELECT yquota.set_clock('2026-03-02 15:00+00')));
 sql('east', q(SELECT yquota.set_clock('2026-03-02 15:00+00')));
 like(renew(), qr/east: another server has taken the place of this one in federation \\"federation\\": The other server is on timeline 2, and this server is on timeline 1/, 'the cluster refuses the server before') foreach 1 .. 3;
-is(grants('east'), $before, 'the cluster has no lease of the server before');
+is(grants('east'), $before, 'the cluster has no lease that the old server offered last');
 $node{old}->stop('fast');
 $node_of{federation} = 'new';
 
@@ -141,12 +141,12 @@ $node{far}->start;
 set_clocks('2026-03-02 15:00+00', 'federation', @clusters);
 like(renew(), qr/^0\|0\|\d+\|\{\}$/, 'the cluster is told of the new lender');
 is(known('north'), grants('north'), 'the cluster reports its leases');
-like(renew(), qr/^[12]\|0\|\d+\|\{\}$/, 'from then on more is leased');
+like(renew(), qr/^[12]\|0\|\d+\|\{\}$/, 'after the reports more is leased');
 is(sql('federation', q(SELECT count(*) FROM yquota.alert WHERE kind = 'leases_withheld' AND cleared_at IS NULL)), '0', 'the alert is over when all have reported');
 like(renew(), qr/^\d\|[12]\|/, 'the new leases are taken');
 is(known($_), grants($_), "both sides agree about the $_") foreach @clusters;
 adds_up('in the end', @clusters);
-is(sql('federation', q(SELECT count(*) = count(DISTINCT identity) AND count(*) > 5 FROM yquota.budget_lease)), 't', 'each lease is one');
+is(sql('federation', q(SELECT count(*) = count(DISTINCT identity) AND count(*) > 5 FROM yquota.budget_lease)), 't', 'each lease exists once');
 is(sql($_, 'SELECT count(*) FROM yquota.verify()'), '0', "the books of the $_ prove themselves") foreach @clusters;
 
 $_->stop foreach @node{qw(new near far)};

@@ -89,8 +89,8 @@ foreach my $name (@clusters)
 	work($name, 1, 30);
 }
 is(archive_until_done($node, $_, 'public.ledger'), 'written archived', "$_ archives") foreach qw(north south);
-is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))), 'written', 'the west has written what its books have still');
-is(sql('federation', 'SELECT cluster, count(DISTINCT container_id) FROM ledger GROUP BY 1 ORDER BY 1'), "north|30\nsouth|30\nwest|30", 'all of it is in the ledger');
+is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))), 'written', 'the west has written all rows of its books');
+is(sql('federation', 'SELECT cluster, count(DISTINCT container_id) FROM ledger GROUP BY 1 ORDER BY 1'), "north|30\nsouth|30\nwest|30", 'all rows are in the ledger');
 
 #
 # Taking them in
@@ -100,14 +100,14 @@ server_of('federation', 'west', 'reporter');
 my $north = q(SELECT yquota.federate_cluster('north', ledger => 'public.ledger'));
 like(refused($north, 'chief'), qr/^42501: permission denied for table public.ledger/, 'an administrator needs SELECT on the ledger');
 sql('federation', 'GRANT SELECT ON ledger TO chief; GRANT USAGE ON FOREIGN SERVER west TO chief');
-like(refused($north, 'clerk'), qr/^42501/, 'operators federate nothing');
-like(refused($north =~ s/ledger'/seen'/r, 'chief'), qr/^42809: "public.seen" is not a table/, 'a view is no ledger');
-like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  The table lacks these columns: cluster text.\n/, 'a table without clusters is no ledger');
+like(refused($north, 'clerk'), qr/^42501/, 'operators cannot add clusters');
+like(refused($north =~ s/ledger'/seen'/r, 'chief'), qr/^42809: "public.seen" is not a table/, 'a view cannot be a ledger');
+like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  The table lacks these columns: cluster text.\n/, 'a table without a column for clusters cannot be a ledger');
 sql('federation', 'CREATE TABLE theirs (LIKE ledger); ALTER TABLE theirs OWNER TO chief');
-like(refused($north =~ s/ledger'/theirs'/r, 'chief'), qr/^42501: table "public.theirs" belongs neither to the owner of yquota nor to a superuser/, 'the table of an administrator is no ledger');
-like(refused($north =~ s/north/nowhere/r, 'chief'), qr/^22023: table public.ledger has no rows of cluster "nowhere"/, 'the cluster must be there');
-like(refused($north =~ s/ledger =>/'west', /r, 'chief'), qr/^22004: cluster, and either server or ledger/, 'a cluster has one way of reading it, not two');
-like(refused(q(SELECT yquota.federate_cluster('north')), 'chief'), qr/^22004/, 'a cluster without a way of reading it is refused');
+like(refused($north =~ s/ledger'/theirs'/r, 'chief'), qr/^42501: table "public.theirs" belongs neither to the owner of yquota nor to a superuser/, 'a table that an administrator owns cannot be a ledger');
+like(refused($north =~ s/north/nowhere/r, 'chief'), qr/^22023: table public.ledger has no rows of cluster "nowhere"/, 'the cluster must be in the ledger');
+like(refused($north =~ s/ledger =>/'west', /r, 'chief'), qr/^22004: cluster, and either server or ledger/, 'a cluster is read from a ledger or from a server, not from both');
+like(refused(q(SELECT yquota.federate_cluster('north')), 'chief'), qr/^22004/, 'a cluster without ledger and server is refused');
 sql('federation', "SET ROLE chief; $north; $north");
 sql('federation', q(SET ROLE chief; SET search_path = public; SELECT yquota.federate_cluster('south', ledger => 'ledger'), yquota.federate_cluster('west', 'west')));
 like(refused(q(SELECT yquota.federate_cluster('west', ledger => 'public.ledger')), 'chief'), qr/^42710: cluster "west" is federated by server "west"\nDETAIL:  The cluster would be read twice./, 'a cluster of a server is not read from a ledger as well');
@@ -115,7 +115,7 @@ like(refused(q(SELECT yquota.federate_cluster('north', 'west')), 'chief'), qr/^4
 sql('west', 'SELECT yquota.quota_compute()');
 is(sql('federation', q(SET ROLE member; SELECT cluster, server, ledger, is_reachable, clock, charged_through, timezone, ahead, problem FROM yquota.federation_status())),
 	"north||public.ledger|t||2026-03-04 03:00:00.000007+00|UTC||\nsouth||public.ledger|t||2026-03-04 03:00:00.000007+00|UTC||\nwest|west||t|2026-03-05 12:00:00+00|2026-03-05 12:00:00+00|UTC|00:00:00|",
-	'the status says until when each is known');
+	'the status shows until when each cluster is known');
 
 #
 # Return the federation's figures, and test that they equal the figures of the clusters
@@ -149,22 +149,22 @@ my @groups = ([], ['cluster'], ['project'], ['queue'], [qw(cluster username)], [
 
 foreach my $by (@groups)
 {
-	is(told('federation', '2026-02-27', '2026-03-05', @$by), wanted('2026-02-27', '2026-03-05', \@clusters, @$by), "by (@$by): the sum of what the clusters tell, nothing twice");
+	is(told('federation', '2026-02-27', '2026-03-05', @$by), wanted('2026-02-27', '2026-03-05', \@clusters, @$by), "by (@$by): the result is the sum of the clusters, and nothing counts twice");
 }
 # a charge across midnight is divided by time, which is exact as long as prices do not change
 sql('federation', q(SELECT yquota.remove_federated_cluster('south')));
 foreach my $by (['day'], [qw(cluster day project)], [qw(day username)])
 {
-	is(told('federation', '2026-02-27', '2026-03-05', @$by), wanted('2026-02-27', '2026-03-05', [qw(north west)], @$by), "by (@$by): each day");
+	is(told('federation', '2026-02-27', '2026-03-05', @$by), wanted('2026-02-27', '2026-03-05', [qw(north west)], @$by), "by (@$by): each day is right");
 }
 is(told('federation', '2026-03-02', '2026-03-02', 'project'), wanted('2026-03-02', '2026-03-02', [qw(north west)], 'project'), 'reports of a single day add up');
 sql('federation', q(SELECT yquota.federate_cluster('south', ledger => 'public.ledger')));
-isnt(told('federation', '2026-02-28', '2026-02-28', 'cluster'), '', 'there is a first day');
+isnt(told('federation', '2026-02-28', '2026-02-28', 'cluster'), '', 'the ledger has a first day');
 is(sql('federation', q(SELECT trim_scale(sum(amount)) FROM yquota.federated_cost('2026-02-27', '2026-03-05', '{cluster,day}') WHERE cluster = 'south')), wanted('2026-02-27', '2026-03-05', ['south']),
-	'the days of changing prices add up to the whole, to the last digit');
+	'days with changing prices add up to the exact sum');
 is(sql('federation', q(SELECT cluster, reported_until FROM yquota.federated_cost('2026-03-02', '2026-03-02', '{cluster}') ORDER BY 1)),
-	"north|2026-03-04 03:00:00.000007+00\nsouth|2026-03-04 03:00:00.000007+00\nwest|2026-03-05 12:00:00+00", 'each row says until when');
-is(sql('federation', q(SELECT rank, cost.amount = top.amount FROM yquota.federated_top_costs('2026-02-27', '2026-03-05', '{project}', 1) AS top JOIN yquota.federated_cost('2026-02-27', '2026-03-05') AS cost USING (project))), '1|t', 'the dearest project has the amount of the report');
+	"north|2026-03-04 03:00:00.000007+00\nsouth|2026-03-04 03:00:00.000007+00\nwest|2026-03-05 12:00:00+00", 'each row shows until when it is known');
+is(sql('federation', q(SELECT rank, cost.amount = top.amount FROM yquota.federated_top_costs('2026-02-27', '2026-03-05', '{project}', 1) AS top JOIN yquota.federated_cost('2026-02-27', '2026-03-05') AS cost USING (project))), '1|t', 'the most expensive project has the amount of the report');
 
 # The bill of a month is read from the ledger, for clusters that are not known to have closed the
 # month
@@ -174,9 +174,9 @@ is(sql('federation', q(SELECT DISTINCT unclosed FROM yquota.federated_bill('2026
 
 # Roles
 is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_cost('2026-02-27', '2026-03-05', '{project,queue}'))), 'lab', 'a member sees the own project');
-is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_bill('2026-03-01'))), 'lab', 'on bills, too');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')), 'clerk'), qr/^42501/, 'an operator none');
-is(sql('federation', q(SELECT offered, problems::text ~ 'north|south' FROM yquota.renew_leases())), '0|f', 'leases have nothing to do with ledgers');
+is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_bill('2026-03-01'))), 'lab', 'bills show a member only the own project, too');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')), 'clerk'), qr/^42501/, 'an operator sees no project');
+is(sql('federation', q(SELECT offered, problems::text ~ 'north|south' FROM yquota.renew_leases())), '0|f', 'leases do not change the sums of ledgers');
 
 #
 # A ledger on another server: only sums are fetched from there.
@@ -186,7 +186,7 @@ sql('reader', 'IMPORT FOREIGN SCHEMA public LIMIT TO (ledger) FROM SERVER federa
 sql('reader', "SELECT yquota.federate_cluster('$_', ledger => 'public.ledger')") foreach @clusters;
 is(told('reader', '2026-02-27', '2026-03-05', @$_), wanted('2026-02-27', '2026-03-05', \@clusters, @$_), "foreign, by (@$_): the west's written stretch once") foreach @groups;
 is(told('reader', '2026-02-27', '2026-03-05', qw(cluster day)), sql('federation', q(SELECT yquota.remove_federated_cluster('west'); SELECT yquota.federate_cluster('west', ledger => 'public.ledger');
-	SELECT cluster, day, amount FROM yquota.federated_cost('2026-02-27', '2026-03-05', '{cluster,day}') ORDER BY 1, 2)) =~ s/^t\n\n//r, 'each day as from the table itself');
+	SELECT cluster, day, amount FROM yquota.federated_cost('2026-02-27', '2026-03-05', '{cluster,day}') ORDER BY 1, 2)) =~ s/^t\n\n//r, 'each day is as in the table itself');
 foreach my $by ('', 'day', 'cluster,project', 'day,queue', 'project,username')
 {
 	my $plan = sql('reader', <<~"SQL");
@@ -195,18 +195,18 @@ foreach my $by ('', 'day', 'cluster,project', 'day,queue', 'project,username')
 		SQL
 	my @remote = $plan =~ /Remote SQL: (.*)/g;
 
-	is(scalar(@remote), 1, "by ($by): one query there");
+	is(scalar(@remote), 1, "by ($by): the ledger gets one query");
 	like($remote[0], qr/^SELECT cluster, .*sum\(.*WHERE .*\("to" >= .*"from" < .*cluster = ANY .*project = ANY .* GROUP BY /, 'the query adds up the requested rows') or diag($plan);
 }
 
 # The cluster west deletes its written rows and continues to work, and only new rows change the
 # reports.
 my $before = told('federation', '2026-02-27', '2026-03-05', qw(cluster project));
-is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))), 'archived', 'the west lets go');
-is(told('federation', '2026-02-27', '2026-03-05', qw(cluster project)), $before, 'letting go changes nothing');
+is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))), 'archived', 'the west deletes the rows that it has written');
+is(told('federation', '2026-02-27', '2026-03-05', qw(cluster project)), $before, 'the deletion changes no sum');
 sql('north', q(SELECT yquota.set_clock('2026-03-07 12:00+00')));
 work('north', 50, 51);
-is(told('federation', '2026-02-27', '2026-03-07', qw(cluster project)), $before, 'days that are not in the ledger are not told');
+is(told('federation', '2026-02-27', '2026-03-07', qw(cluster project)), $before, 'days that are not in the ledger are not reported');
 archive_until_done($node, 'north', 'public.ledger');
 is(sql('federation', q(SELECT charged_through FROM yquota.federation_status() WHERE cluster = 'north')), '2026-03-06 18:00:00.000007+00', 'the status goes on with the archive');
 is(told('federation', '2026-02-27', '2026-03-07', 'cluster'), wanted('2026-02-27', '2026-03-07', \@clusters, 'cluster'), 'reports go on with the archive');
@@ -218,10 +218,10 @@ sql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('restored') ], 'psql');
 is(told('restored', '2026-02-27', '2026-03-05', qw(cluster day project)), told('federation', '2026-02-27', '2026-03-05', qw(cluster day project)), 'a restored federation reports the same');
 sql('federation', 'ALTER TABLE ledger RENAME TO elsewhere');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north, south, west\nDETAIL:  north: relation "public.ledger" does not exist/, 'without its ledger a cluster is missing');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north, south, west\nDETAIL:  north: relation "public.ledger" does not exist/, 'a cluster is missing when its ledger is gone');
 sql('federation', 'CREATE VIEW ledger AS SELECT * FROM elsewhere');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*north: "public.ledger" is not a table/s, 'a view is not read in its place');
-is(sql('federation', "SELECT yquota.remove_federated_cluster('south'), yquota.remove_federated_cluster('south')"), 't|f', 'the cluster can be taken out all the same, once');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*north: "public.ledger" is not a table/s, 'a view is not read instead of the ledger');
+is(sql('federation', "SELECT yquota.remove_federated_cluster('south'), yquota.remove_federated_cluster('south')"), 't|f', 'still, the cluster can be removed, once');
 
 $node->stop;
 done_testing();

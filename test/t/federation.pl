@@ -86,20 +86,20 @@ foreach my $name (@clusters)
 }
 
 # Taking clusters in
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-02'))), qr/^55000: no cluster has been federated/, 'no cluster, no report');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-02'))), qr/^55000: no cluster has been federated/, 'without clusters there is no report');
 like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'chief'), qr/^42501: permission denied for foreign server east/, 'an administrator needs USAGE on the server');
 sql('federation', 'GRANT USAGE ON FOREIGN SERVER east, west, north, files TO chief');
-like(refused(q(SELECT yquota.federate_cluster('east', 'nowhere')), 'chief'), qr/^42704: server "nowhere" does not exist/, 'a server there must be');
+like(refused(q(SELECT yquota.federate_cluster('east', 'nowhere')), 'chief'), qr/^42704: server "nowhere" does not exist/, 'the server must exist');
 like(refused(q(SELECT yquota.federate_cluster('east', 'files')), 'chief'), qr/^42809: server "files" is of foreign-data wrapper "file_fdw"/, 'the server must be of postgres_fdw');
-like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^22023: database of server "west" is cluster "west", not "east"/, 'with the cluster that is claimed');
-like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'clerk'), qr/^42501/, 'operators federate nothing');
+like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^22023: database of server "west" is cluster "west", not "east"/, 'the server must be one of the named cluster');
+like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'clerk'), qr/^42501/, 'operators cannot add clusters');
 sql('federation', "SET ROLE chief; SELECT yquota.federate_cluster('$_', '$_'), yquota.federate_cluster('$_', '$_')") foreach @clusters;
-like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^42710: cluster "east" is federated by server "east"/, 'a cluster is not read from two servers');
-like(refused(q(UPDATE yquota.federated_cluster SET server = 'west' WHERE cluster = 'east'), 'chief'), qr/^55000/, 'the server of a cluster stays');
+like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^42710: cluster "east" is federated by server "east"/, 'two servers cannot have the same cluster');
+like(refused(q(UPDATE yquota.federated_cluster SET server = 'west' WHERE cluster = 'east'), 'chief'), qr/^55000/, 'the server of a cluster cannot be changed');
 is(sql('federation', q(SELECT string_agg(format('%s %s %s', operation, new->>'cluster', session_role), ', ' ORDER BY audit_id) FROM yquota.audit WHERE table_name = 'yquota.federated_cluster')),
-	'INSERT east postgres, INSERT west postgres, INSERT north postgres', 'the audit tells');
+	'INSERT east postgres, INSERT west postgres, INSERT north postgres', 'the audit has the change');
 is(sql('federation', q(SET ROLE chief; SELECT cluster, is_reachable, clock, ahead, timezone FROM yquota.federation_status())),
-	"east|t|2026-03-05 12:00:00+00|00:00:00|UTC\nnorth|t|2026-03-05 12:01:00+00|00:01:00|UTC\nwest|t|2026-03-05 11:30:00+00|-00:30:00|UTC", 'each has its clock');
+	"east|t|2026-03-05 12:00:00+00|00:00:00|UTC\nnorth|t|2026-03-05 12:01:00+00|00:01:00|UTC\nwest|t|2026-03-05 11:30:00+00|-00:30:00|UTC", 'each cluster has its own clock');
 
 # wanted(FIRST, LAST, COLUMNS): return the figures of all clusters, added up.
 sub wanted
@@ -134,19 +134,19 @@ my %before;
 foreach my $by (@groups)
 {
 	$before{"@$by"} = told('2026-02-28', '2026-03-05', @$by);
-	is($before{"@$by"}, wanted('2026-02-28', '2026-03-05', @$by), "by (@$by): the sum of what the clusters tell");
-	is(told('2026-03-02', '2026-03-02', @$by), wanted('2026-03-02', '2026-03-02', @$by), "by (@$by): of one day");
+	is($before{"@$by"}, wanted('2026-02-28', '2026-03-05', @$by), "by (@$by): the result is the sum of the clusters");
+	is(told('2026-03-02', '2026-03-02', @$by), wanted('2026-03-02', '2026-03-02', @$by), "by (@$by): the result for one day");
 }
-is($before{''}, join('', map { sql('federation', "SELECT trim_scale($_)") } join ' + ', map { sql($_, q(SELECT amount FROM yquota.cost_between('-infinity', 'infinity', '{}'))) } @clusters), 'the days are the whole history');
+is($before{''}, join('', map { sql('federation', "SELECT trim_scale($_)") } join ' + ', map { sql($_, q(SELECT amount FROM yquota.cost_between('-infinity', 'infinity', '{}'))) } @clusters), 'the days add up to the whole history');
 is(sql('federation', q(SELECT DISTINCT reported_until, missing FROM yquota.federated_cost('2026-02-28', '2026-03-05') ORDER BY 1)), '2026-03-05 11:30:00+00|{}
 2026-03-05 12:00:00+00|{}
-2026-03-05 12:01:00+00|{}', 'reported until the earliest clock of those in a sum');
+2026-03-05 12:01:00+00|{}', 'a sum is known until the earliest clock of its clusters');
 is(sql('federation', q(SELECT cluster, reported_until FROM yquota.federated_cost('2026-03-05', '2026-03-05', '{cluster}') ORDER BY cluster)),
 	"east|2026-03-05 12:00:00+00\nnorth|2026-03-05 12:01:00+00\nwest|2026-03-05 11:30:00+00", 'reported until the reader\'s own clock');
 is(sql('federation', q(SELECT cost.amount = top.amount, top.rank, top.share = round(top.amount / whole.amount, 6)
 	FROM yquota.federated_top_costs('2026-02-28', '2026-03-05', '{cluster,username}', 2) AS top
 	JOIN yquota.federated_cost('2026-02-28', '2026-03-05', '{cluster,username}') AS cost USING (cluster, username)
-	CROSS JOIN yquota.federated_cost('2026-02-28', '2026-03-05', '{}') AS whole ORDER BY rank)), "t|1|t\nt|2|t", 'the dearest');
+	CROSS JOIN yquota.federated_cost('2026-02-28', '2026-03-05', '{}') AS whole ORDER BY rank)), "t|1|t\nt|2|t", 'the most expensive projects');
 
 # Bills
 sub close_period
@@ -165,7 +165,7 @@ my $issued = join ', ', map {
 is(sql('federation', q(SELECT project, cluster, amount, closed_at IS NOT NULL, unclosed, missing FROM yquota.federated_bill('2026-02-15'))),
 	sql('federation', "SELECT project, cluster, trim_scale(sum(amount)), true, CASE WHEN cluster IS NULL THEN '{north}'::text[] ELSE '{}' END, '{}'::text[] FROM (VALUES $issued) AS v (cluster, project, amount) WHERE amount <> 0 GROUP BY GROUPING SETS ((project, cluster), (project)) ORDER BY project COLLATE \"C\", cluster COLLATE \"C\" NULLS LAST"),
 	'bills are those that the clusters have issued, per cluster and in sum');
-is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_bill('2026-02-01'))), 'lab', 'members see their own');
+is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_bill('2026-02-01'))), 'lab', 'members see their own projects');
 # a late event is on the next bill
 sql('east', q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'late', '2026-03-02 00:00+00', 'sky', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-02 01:00+00', NULL, NULL)));
 close_period('east', '2026-03-03 00:00+00');
@@ -189,18 +189,18 @@ is(told('2026-02-28', '2026-03-05', @$_), $before{"@$_"}, "by (@$_): archived da
 is(sql('federation', $bills), $billed, 'bills of archived days are in the report');
 
 # Bad questions
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-02', '2026-03-01'))), qr/^22023: last day 2026-03-01 comes before the first one/, 'days the wrong way round');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', NULL))), qr/^22004/, 'no last day');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{node}'))), qr/^22023: cannot group costs of clusters by node/, 'a column that days do not have');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{queue,username}'))), qr/^22023: cannot group costs of clusters by both/, 'two that days have apart');
-like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01', top => 0))), qr/^22023/, 'no row');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-02', '2026-03-01'))), qr/^22023: last day 2026-03-01 comes before the first one/, 'the last day is before the first');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', NULL))), qr/^22004/, 'the last day is missing');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{node}'))), qr/^22023: cannot group costs of clusters by node/, 'a grouping column does not exist');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{queue,username}'))), qr/^22023: cannot group costs of clusters by both/, 'a grouping column is given twice');
+like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01', top => 0))), qr/^22023/, 'a report without rows');
 
 # Roles
 my $of_lab = join ' + ', map { sql($_, q(SELECT sum(amount) FROM yquota.cost_by_day('2026-02-28', '2026-03-05') WHERE project = 'lab')) } @clusters;
-is(sql('federation', "SET ROLE member; SELECT project, amount = $of_lab FROM yquota.federated_cost('2026-02-28', '2026-03-05')"), 'lab|t', 'a member sees the own project, in all clusters');
-is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_cost('2026-02-28', '2026-03-05', '{project,queue}'))), 'lab', 'by queue as well');
+is(sql('federation', "SET ROLE member; SELECT project, amount = $of_lab FROM yquota.federated_cost('2026-02-28', '2026-03-05')"), 'lab|t', 'a member sees only the own project, in all clusters');
+is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_cost('2026-02-28', '2026-03-05', '{project,queue}'))), 'lab', 'a member may group by queue as well');
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')), $_), qr/^42501: permission denied for function federated_cost/, "$_: none") foreach qw(clerk stranger);
-like(refused('SELECT * FROM yquota_internal.federated_project_day', 'member'), qr/^42501/, 'nobody reads the foreign tables');
+like(refused('SELECT * FROM yquota_internal.federated_project_day', 'member'), qr/^42501/, 'no role can read the foreign tables');
 
 # The plan: each cluster adds up the requested days, and only the sums are fetched.
 sub plan_of
@@ -221,27 +221,27 @@ foreach my $by ('', 'project', 'cluster,day,project', 'queue', 'project,username
 
 	is(scalar(grep { /^SELECT cluster.*, sum\(amount\) FROM yquota\.charge_by_\w+_day WHERE \(\(day >= '2026-03-01'\)\) AND \(\(day <= '2026-03-03'\)\).* GROUP BY 1/ } @remote), 3,
 		"by ($by): three clusters add up the days asked for") or diag($plan);
-	is(scalar(@remote), 3, 'no other query is sent to the clusters');
-	is(scalar(() = $plan =~ /Async Foreign Scan/g), 3, 'all at a time');
+	is(scalar(@remote), 3, 'the clusters get no other query');
+	is(scalar(() = $plan =~ /Async Foreign Scan/g), 3, 'the queries run at the same time');
 }
-is(scalar(() = plan_of('project', 'west') =~ /Foreign Scan/g), 1, 'a cluster that is not asked for is not read');
+is(scalar(() = plan_of('project', 'west') =~ /Foreign Scan/g), 1, 'a cluster that the report does not name is not read');
 my $remote_plan = sql('east', q(EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT cluster, project, sum(amount) FROM yquota.charge_by_project_day WHERE day >= '2026-03-01' AND day <= '2026-03-03' GROUP BY 1, 2));
 like($remote_plan, qr/Function Scan on cost_by_day cost \(actual rows=\d+ loops=3\)/, 'a cluster looks at three days of its history');
 
 # A cluster that cannot be read
 $node{far}->stop('immediate');
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north\nDETAIL:  north: could not connect to server "north".*\nHINT:  .*skip_unreachable/s, 'a missing cluster is an error that names it');
-like(refused(q(SELECT * FROM yquota.federated_bill('2026-03-01'))), qr/^08006: cannot read all clusters: missing north/, 'for bills');
+like(refused(q(SELECT * FROM yquota.federated_bill('2026-03-01'))), qr/^08006: cannot read all clusters: missing north/, 'a missing cluster is an error for bills');
 like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01'))), qr/^08006/, 'a missing cluster is an error for top lists');
 my ($code, $out, $error) = $node{near}->psql('federation', q(SELECT DISTINCT missing FROM yquota.federated_cost('2026-03-01', '2026-03-01', skip_unreachable => true)));
-is($out, '{north}', 'unless it may go on without: each row names it');
+is($out, '{north}', 'a report may go on without a cluster; then each row names the missing cluster');
 like($error, qr/WARNING:  report leaves out clusters north/, 'a report without the cluster gives a warning');
-is(sql('federation', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}', true) ORDER BY 1)), "east\nwest", 'the others are there');
-like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"$/, 'the status says what is wrong, and no address');
+is(sql('federation', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}', true) ORDER BY 1)), "east\nwest", 'the report has the other clusters');
+like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"$/, 'the status shows the error without an address');
 $node{far}->start;
-is(told('2026-02-28', '2026-03-05', 'cluster', 'project'), wanted('2026-02-28', '2026-03-05', 'cluster', 'project'), 'when it is back, so is its part');
+is(told('2026-02-28', '2026-03-05', 'cluster', 'project'), wanted('2026-02-28', '2026-03-05', 'cluster', 'project'), 'when the cluster is back, the report has its part');
 sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'east'));
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*west: database of server "west" is no longer called "west"/s, 'a cluster that took another name is missing, not mistaken for it');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*west: database of server "west" is no longer called "west"/s, 'a server that now has another cluster counts as missing');
 sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'west'));
 
 # A dump includes everything, and is restored after the foreign servers.
@@ -255,11 +255,11 @@ is(sql('restored', $report), sql('federation', $report), 'a restored federation 
 
 # Clusters can be removed while they are down.
 $node{far}->stop('immediate');
-is(sql('restored', q(SELECT yquota.remove_federated_cluster('north'), yquota.remove_federated_cluster('north'))), 't|f', 'a dead cluster is taken out, once');
-is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'reports need it no more');
+is(sql('restored', q(SELECT yquota.remove_federated_cluster('north'), yquota.remove_federated_cluster('north'))), 't|f', 'an unreachable cluster can be removed, once');
+is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'reports do not need the removed cluster');
 sql('restored', q(SELECT yquota.remove_federated_cluster('east'); SELECT yquota.federate_cluster('east', 'east')));
-is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'a cluster that was taken out can come back');
-is(sql('restored', q(DROP EXTENSION yquota; SELECT count(*) FROM pg_foreign_table)), '0', 'with yquota they all go');
+is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'a removed cluster can be added again');
+is(sql('restored', q(DROP EXTENSION yquota; SELECT count(*) FROM pg_foreign_table)), '0', 'DROP EXTENSION removes all clusters');
 
 # The commands of the page about scale-out run in the order of the page
 my $page = slurp_file('docs/scale-out.md');
@@ -275,7 +275,7 @@ foreach my $name (qw(east west federation))
 }
 my ($host, $port) = ($node{far}->host, $node{far}->port);
 my $told = join "\n", map { $node{far}->safe_psql('federation', s/'127\.0\.0\.1'/'$host'/gr =~ s/'5432'/'$port'/gr) } @{ $documented{federation} };
-like($told, qr/^1000000\|0\|500000\|0\|500000$/m, 'the commands do what the page says');
+like($told, qr/^1000000\|0\|500000\|0\|500000$/m, 'the commands have the results that the page describes');
 is($node{far}->safe_psql('federation', 'SELECT offered, taken FROM yquota.renew_leases()'), '0|2', 'the next call leases');
 
 $_->stop foreach values %node;

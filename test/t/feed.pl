@@ -146,7 +146,7 @@ sub costs
 sub books_are
 {
 	my ($node, $database, $expected, $what) = @_;
-	is_deeply(costs($node, $database), $expected, "$what: the same costs, container by container");
+	is_deeply(costs($node, $database), $expected, "$what: the costs are the same, container by container");
 	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', "$what: the books prove themselves");
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.event_reject'), 0, "$what: nothing is set aside");
 }
@@ -169,18 +169,18 @@ make_database($primary, 'undisturbed');
 	my $spool = "$directory/undisturbed";
 	mkdir $spool;
 	is(spool($spool, sort { JSON::PP::decode_json($a)->{occurred_at} cmp JSON::PP::decode_json($b)->{occurred_at} } @stream),
-		scalar(@stream), 'every line spooled is acknowledged');
+		scalar(@stream), 'every spooled line is acknowledged');
 	local $ENV{YQUOTA_FEED_BATCH} = 100000;
-	ok(run_client($primary, 'undisturbed', $spool, 'send'), 'the client sends what is there and ends');
+	ok(run_client($primary, 'undisturbed', $spool, 'send'), 'the client sends all lines and ends');
 }
 my $expected = costs($primary, 'undisturbed');
 is($primary->safe_psql('undisturbed', q(SELECT count(*), count(finished_at), sum(cost) > 0 FROM yquota.container_cost)),
-	'400|360|t', 'the stream is what the test needs');
+	'400|360|t', 'the stream has the cases that the test needs');
 is($primary->safe_psql('undisturbed', 'SELECT * FROM yquota.verify()'), '', 'the books prove themselves');
 is( $primary->safe_psql('undisturbed', q(SELECT DISTINCT username || queue FROM yquota.container_event WHERE event = 'CONTAINER_START')),
-	"Zo\xc3\xabroot.a\tb\\c", 'tabs, backslashes and letters arrive');
+	"Zo\xc3\xabroot.a\tb\\c", 'tabs, backslashes and letters beyond ASCII arrive');
 is($primary->safe_psql('undisturbed', q(SELECT source, events, waiting, rejected FROM yquota.feed_status)),
-	"rm\xc3\xa9'\\|" . @stream . '|0|0', 'feed_status tells');
+	"rm\xc3\xa9'\\|" . @stream . '|0|0', 'feed_status shows the progress');
 is($primary->safe_psql('undisturbed', q(SELECT priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container_event WHERE event = 'CONTAINER_START' AND container_id = 'container_10')),
 	'3|10|gpu|t|t', 'all columns of an event arrive');
 
@@ -202,14 +202,14 @@ ok($primary->poll_query_until('disturbed', "SELECT count(*) > $arrived + 100 FRO
 	'the client goes on when the server is back');
 kill_client($feeder);
 $feeder = follow($primary, 'disturbed', $spool);
-ok(wait_until_sent($spool), 'a new client goes on where the other was killed');
+ok(wait_until_sent($spool), 'a new client continues where the killed client was');
 books_are($primary, 'disturbed', $expected, 'after two kills');
 kill_client($feeder);
 
-ok(run_client($primary, 'disturbed', $spool, 'rewind', 1), 'the client goes back');
+ok(run_client($primary, 'disturbed', $spool, 'rewind', 1), 'the position of the client is set back');
 ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client sends everything again');
 cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_event'),
-	'>=', 2 * @stream, 'the log keeps what came twice');
+	'>=', 2 * @stream, 'the log keeps the events that arrived twice');
 books_are($primary, 'disturbed', $expected, 'sent twice');
 
 #
@@ -224,16 +224,16 @@ my @bad = (
 	qq({"event": "CONTAINER_FINISH", "container_id": "new_1", "occurred_at": "2026-03-02T02:00:00Z", "source": "rm"}\n));
 spool($spool, $stream[0], @bad, $stream[1]);
 ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at bad lines');
-is($primary->safe_psql('disturbed', q(SELECT source, sqlstate, call -> 'row', regexp_replace(message, ',.*', '') FROM yquota.feed_reject ORDER BY reject_id)), <<'OUT' =~ s/\n\z//r, 'a line that cannot be read is set aside, with the reason');
+is($primary->safe_psql('disturbed', q(SELECT source, sqlstate, call -> 'row', regexp_replace(message, ',.*', '') FROM yquota.feed_reject ORDER BY reject_id)), <<'OUT' =~ s/\n\z//r, 'an unreadable line is set aside, with the reason');
 |22P02|"CONTAINER_START container_9"|malformed JSON string
 |22P02|{"event": "CONTAINER_START", "project": "lab", "container_id": "container_9"}|"occurred_at" is missing
 |22007|{"event": "CONTAINER_START", "project": "lab", "occurred_at": "soon", "container_id": "container_9"}|invalid input syntax for type timestamp with time zone: "soon"
 OUT
 ok(!-e "$spool/refused.jsonl", 'nothing of the bad lines is kept in a file');
 is( $primary->safe_psql('disturbed', 'SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY reject_id'),
-	"new_1|f|23503\nnew_1|t|23503", 'the unknown project is set aside, its FINISH waits');
+	"new_1|f|23503\nnew_1|t|23503", 'an event of an unknown project is set aside, and its FINISH waits');
 is( $primary->safe_psql('disturbed', q(INSERT INTO yquota.project (name) VALUES ('new'); SELECT * FROM yquota.retry_rejects())),
-	'1|1|0', 'the project is made known and what was set aside is tried again');
+	'1|1|0', 'after the project is created, the events that were set aside are tried again');
 is($primary->safe_psql('disturbed', q(SELECT cost FROM yquota.container_cost WHERE container_id = 'new_1')),
 	'3600', 'the container is charged');
 is($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.event_reject'), 0, 'nothing is set aside any more');
@@ -245,7 +245,7 @@ my $nul = '"container_id": "nul", "occurred_at": "2026-03-02T01:00:00Z", "projec
 spool($spool, $stream[0], qq({"event": "CONTAINER_START\\u0000", "source": "rm", $nul}\n), $stream[1],
 	qq({"event": "CONTAINER_START", "source": "rm\\u0000", $nul}\n), $stream[2], qq({"event": "CONTAINER_START", "sou\\u0000rce": "rm", $nul}\n), $stream[3]);
 ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at a NUL');
-is($primary->safe_psql('disturbed', "SELECT count(*) - $sent, count(*) FILTER (WHERE container_id = 'nul') FROM yquota.container_event"), '4|0', 'the client sends the lines around the NUL');
+is($primary->safe_psql('disturbed', "SELECT count(*) - $sent, count(*) FILTER (WHERE container_id = 'nul') FROM yquota.container_event"), '4|0', 'the client sends the lines before and after the line with a NUL');
 my @kept = split /\n/, slurp_file("$spool/refused.jsonl");
 is(scalar @kept, 3, 'the lines are kept in the file');
 like($kept[$_], (qr/a value has a NUL/, qr/a value has a NUL/, qr/unknown: sou/)[$_], 'with the reason') foreach 0 .. 2;
@@ -255,8 +255,8 @@ like($kept[$_], (qr/a value has a NUL/, qr/a value has a NUL/, qr/unknown: sou/)
 #
 $primary->safe_psql('disturbed', 'REVOKE INSERT ON yquota.container_event FROM feeder');
 spool($spool, qq({"event": "CONTAINER_START", "container_id": "later", "occurred_at": "2026-03-02T01:00:00Z", "project": "lab", "allocation": "[vcores=1]", "source": "rm\xc3\xa9'\\\\"}\n));
-ok(!run_client($primary, 'disturbed', $spool, 'send'), 'without a privilege the client ends');
-is($? >> 8, 3, 'with a status of its own');
+ok(!run_client($primary, 'disturbed', $spool, 'send'), 'without the privilege the client ends');
+is($? >> 8, 3, 'it ends with an exit status of its own');
 my $problem = 'SELECT source, problem ~ $$^42501: .*permission denied for table container_event$$ FROM yquota.feed_status WHERE problem IS NOT NULL';
 is($primary->safe_psql('disturbed', $problem), "rm\xc3\xa9'\\|t", 'the client has reported the reason');
 $feeder = follow($primary, 'disturbed', $spool);
@@ -264,10 +264,10 @@ for (my $tries = 0; $tries < 10 * $patience && (!-s "$spool.log" || slurp_file("
 {
 	select(undef, undef, undef, 0.1);
 }
-like(slurp_file("$spool.log"), qr/trying again in .*42501: permission denied for table container_event/, 'a client that follows waits');
+like(slurp_file("$spool.log"), qr/trying again in .*42501: permission denied for table container_event/, 'a client that follows the spool reports the error and waits');
 $primary->safe_psql('disturbed', 'GRANT INSERT ON yquota.container_event TO feeder');
-ok(wait_until_sent($spool), 'until the privilege is there');
-ok($primary->poll_query_until('disturbed', 'SELECT NOT EXISTS (SELECT FROM yquota.feed_status WHERE problem IS NOT NULL)'), 'tells that it goes on');
+ok(wait_until_sent($spool), 'the client waits until it has the privilege');
+ok($primary->poll_query_until('disturbed', 'SELECT NOT EXISTS (SELECT FROM yquota.feed_status WHERE problem IS NOT NULL)'), 'the client reports that it goes on');
 is($primary->safe_psql('disturbed', q(SELECT count(*) FROM yquota.container WHERE container_id = 'later')), 1, 'the client has lost nothing');
 kill_client($feeder);
 
@@ -292,10 +292,10 @@ ok(run_client($primary, 'failover', $spool, 'send'), 'the other half is sent and
 $primary->stop('immediate');
 $standby->promote;
 cmp_ok($standby->safe_psql('failover', 'SELECT count(*) FROM yquota.container_event'),
-	'<', scalar(@stream), 'the new primary lacks what was committed');
+	'<', scalar(@stream), 'the new primary lacks events that were committed');
 ok(run_client($standby, 'failover', $spool, 'send'), 'the client has nothing left to send');
 ok(run_client($standby, 'failover', $spool, 'rewind', 6), 'the client goes back to the old file');
-ok(run_client($standby, 'failover', $spool, 'send'), 'the client sends the last hours again');
+ok(run_client($standby, 'failover', $spool, 'send'), 'the client sends the events of the last hours again');
 books_are($standby, 'failover', $expected, 'after the failover');
 
 $standby->stop;

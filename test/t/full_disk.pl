@@ -131,13 +131,13 @@ for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
 	{
 		$count{full}++;
 		like($error, qr/53100: could not extend file/, "tables $round: the disk is full");
-		is($node->safe_psql('books', $numbers), $before, "tables $round: nothing is charged, and what is there can be read");
+		is($node->safe_psql('books', $numbers), $before, "tables $round: nothing is charged, and the rows can still be read");
 		my ($code, $out, $compact_error) = $node->psql('books', "\\set VERBOSITY verbose\nSELECT yquota.quota_compute()");
 		ok($compact_error eq '' || $compact_error =~ /53100:/, "tables $round: counters are compacted or left alone");
 		is_proven($node, 'books', "tables $round: while the disk is full");
 	}
 	clear('tables');
-	is(send_script("t$round"), '', "tables $round: it is charged when there is space");
+	is(send_script("t$round"), '', "tables $round: the events are charged when there is space");
 	is_same_as_control($node, 'books', 'control', "t$round", "tables $round");
 	$node->safe_psql('books', "DELETE FROM script; VACUUM script, yquota.container, yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.counter_delta");
 }
@@ -160,7 +160,7 @@ for (my $round = 0; soak_goes_on($round, 3, 12, 75); $round++)
 		is($node->safe_psql('books', $numbers), $before, "sorting $round: nothing is charged");
 	}
 	clear('sort');
-	is(send_script("s$round", @settings), '', "sorting $round: it is charged when there is space");
+	is(send_script("s$round", @settings), '', "sorting $round: the events are charged when there is space");
 	is_same_as_control($node, 'books', 'control', "s$round", "sorting $round");
 	$node->safe_psql('books', "DELETE FROM script; VACUUM script, yquota.container, yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.counter_delta");
 }
@@ -198,7 +198,7 @@ for (my $round = 0; soak_goes_on($round, 1, 5); $round++)
 	clear('wal');
 	$node->stop('immediate', fail_ok => 1);
 	$node->start;
-	is(send_script("w$round"), '', "WAL $round: it is charged after recovery");
+	is(send_script("w$round"), '', "WAL $round: the events are charged after recovery");
 	is_same_as_control($node, 'books', 'control', "w$round", "WAL $round");
 }
 

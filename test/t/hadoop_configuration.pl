@@ -321,9 +321,9 @@ like($errors, qr/configuration of Hadoop is too large/, 'a file of 100 MB is ref
 is($node->safe_psql('postgres', q{SET statement_timeout = '10min'; SELECT count(*) FROM yquota.diff_hadoop_configuration('<configuration><!--' || repeat('x', 30000000) || '-->' || repeat('<property><x>y</x></property>', 1000000) || '</configuration>')}),
 	'0', 'a file of 60 MB without any property is read');
 ($status, $output, $errors) = $node->psql('postgres', q{SELECT yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "' || repeat('a,', 1000000) || 'b"}')});
-like($errors, qr/invalid queue "root\.a"/, 'a million times the same queue is an error');
+like($errors, qr/invalid queue "root\.a"/, 'a file that names the same queue a million times is an error');
 ($status, $output, $errors) = $node->psql('postgres', q{SELECT yquota.import_hadoop_configuration('<configuration>' || repeat('<', 30000000))});
-like($errors, qr/invalid configuration file of Hadoop/, 'a file that is no XML is an error');
+like($errors, qr/invalid configuration file of Hadoop/, 'a file that is not XML is an error');
 
 $node->stop;
 done_testing();

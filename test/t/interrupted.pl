@@ -144,7 +144,7 @@ for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 	my $longest = time - $started;
 	my @turns = (sort keys %ways) x 2;
 
-	is($undisturbed, '', "round $round: it can be charged");
+	is($undisturbed, '', "round $round: the events can be charged");
 	push @turns, shift @turns foreach 1 .. $round % 3;
 	while (my $way = shift @turns)
 	{
@@ -154,15 +154,15 @@ for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 		if ($error eq '' || ($way eq 'terminated' && $after ne $before))
 		{
 			$count{finished}++;
-			is((split /\|/, $after)[0], (split /\|/, $before)[0] + $events, "round $round: charged as a whole before it was $way");
+			is((split /\|/, $after)[0], (split /\|/, $before)[0] + $events, "round $round: the statement was charged as a whole before it was $way");
 			last;
 		}
 		like($error, $ways{$way}{error}, "round $round: $way");
 		is($after, $before, "round $round: $way, nothing is charged");
 		$count{$way}++;
 	}
-	is(query($sql), '', "round $round: it is charged when it is sent again");
-	is($session->query('SELECT pg_backend_pid()'), $pid, "round $round: by the same session");
+	is(query($sql), '', "round $round: the events are charged when they are sent again");
+	is($session->query('SELECT pg_backend_pid()'), $pid, "round $round: the same session charges them");
 	is_same_as_control($node, 'books', 'control', "r$round", "round $round");
 }
 
@@ -215,10 +215,10 @@ SKIP:
 	cmp_ok($count{out_of_memory}, '>', 0, 'memory ran out');
 }
 my $started = time;
-is(query($many), '', 'many rows are charged by a session that had run out of memory');
+is(query($many), '', 'a session that had run out of memory charges many rows');
 $longest = (time - $started) / MANY * 1_000_000;
 $node->safe_psql('control', $many);
-is(Control::books($node, 'books'), Control::books($node, 'control'), 'many rows: the books are those of a control');
+is(Control::books($node, 'books'), Control::books($node, 'control'), 'many rows: the books are those of a control database');
 is_proven($node, 'books', 'many rows');
 
 # A million rows are sorted on disk. The interrupted statement ends soon, whatever it was doing.
@@ -255,7 +255,7 @@ my $updates = sub {
 		SQL
 };
 $node->safe_psql('books', "INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'busy', '2026-03-01 00:00+00', 'p0', '[vcores=1]')");
-is(query($updates->('0')), '', 'many updates of a container in order');
+is(query($updates->('0')), '', 'many updates of a container arrive in order');
 for (1 .. 3)
 {
 	my $before = numbers();
@@ -291,11 +291,11 @@ is($node->safe_psql('books', "SELECT count(*) FROM yquota.container WHERE contai
 $session->query('COMMIT');
 $node->safe_psql('books', $sql);
 is($node->safe_psql('books', "SELECT (SELECT count(*) FROM yquota.container WHERE container_id LIKE '%-lock'), (SELECT count(*) FROM yquota.charge WHERE container_id = 'idle')"),
-	'2|1', 'the statement succeeds when the lock is gone');
+	'2|1', 'the statement succeeds when the lock is released');
 is_proven($node, 'books', 'in the end');
 
 $session->quit;
 $node->stop;
-is(count_in_log($node, qr/PANIC|terminated by signal|TRAP/), 0, 'no process of the server crashed');
+is(count_in_log($node, qr/PANIC|terminated by signal|TRAP/), 0, 'no server process crashed');
 note(sprintf 'interrupted: %s; the slowest of a million rows ended after %.2f s', join(', ', map { "$count{$_} $_" } sort keys %count), $slowest);
 done_testing();

@@ -111,7 +111,7 @@ sub are_refused
 			qr/ERROR:  55000: SQL objects of extension "yquota" do not match its library\nDETAIL:  The objects have version \Q$objects\E, the library has version \Q$loaded\E\.\nHINT:  Run ALTER EXTENSION yquota UPDATE, and reconnect sessions that loaded an older library\./,
 			"objects $objects, library $loaded: $what is refused");
 	}
-	is($node->safe_psql($database, $count), $events, "objects $objects, library $loaded: no event has come");
+	is($node->safe_psql($database, $count), $events, "objects $objects, library $loaded: no event has been stored");
 	$node->command_ok([ 'pg_dump', '-f', PostgreSQL::Test::Utils::tempdir . "/$database.sql", $database ], "objects $objects, library $loaded: the database is dumped");
 	return;
 }
@@ -149,7 +149,7 @@ $session->query_safe(start_and_finish('c2'));
 $session->quit;
 $node->safe_psql('postgres', q(SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE backend_type = 'yquota worker'));
 install_library($own);
-is_right('replaced', 7200, 'with this library again, what the open session inserted is charged');
+is_right('replaced', 7200, 'with this library again, the insertions of the open session are charged');
 
 # Objects of the other version with the library of this version
 create('objects', $other);
@@ -157,7 +157,7 @@ are_refused('objects', $other, $own);
 $node->safe_psql('objects', 'ALTER EXTENSION yquota UPDATE');
 set_clock($node, 'objects', '2026-03-02 10:00+00');
 $node->safe_psql('objects', q(INSERT INTO yquota.project (name) VALUES ('lab'); ) . start_and_finish('c1'));
-is_right('objects', 3600, 'after the update both work together');
+is_right('objects', 3600, 'after the update, objects and library work together');
 
 $node->stop;
 done_testing();

@@ -64,20 +64,20 @@ query(q{
 });
 is(heartbeat([ '*', 5 ], 1), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|75 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|74 n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|73',
 	'each node of the list gets one container');
-is(heartbeat(), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|72 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|71', 'the rest at the next heartbeat, with the numbers that follow');
-is(heartbeat(), '', 'the local scheduler gives out no more containers then');
-is(query('SELECT count(*), count(*) FILTER (WHERE is_running) FROM yquota.container'), '5|0', 'yquota knows of them, and that they do not run');
+is(heartbeat(), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|72 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|71', 'the rest is allocated at the next heartbeat, with the next numbers');
+is(heartbeat(), '', 'then the local scheduler allocates no more containers');
+is(query('SELECT count(*), count(*) FILTER (WHERE is_running) FROM yquota.container'), '5|0', 'yquota knows the containers, and that they do not run');
 query(q{SELECT yquota.set_clock('2026-03-02 10:05+00'); SELECT yquota.report_nodes(ARRAY[ROW('n3', 0, 0, 0, 0, NULL, 10, NULL, NULL, NULL)]::yquota.node_report[])});
-is(heartbeat([ '*', 1 ], 2), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|70', 'a new list has another order, under the same epoch');
+is(heartbeat([ '*', 1 ], 2), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|70', 'a new list has another order, but the same epoch');
 is(query('SELECT epoch, count(*) OVER () FROM yquota.node_lease'), '2|1', 'a local scheduler has one lease');
 query(q{SELECT yquota.set_clock('2026-03-02 10:20+00')});
-is(heartbeat([ '*', 1 ], 3), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|75', 'after the lease has expired there is another epoch, and numbers begin anew');
-is(query('SELECT max(epoch) FROM yquota.node_lease'), '3', 'the next one');
+is(heartbeat([ '*', 1 ], 3), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|75', 'after the lease has expired there is another epoch, and the numbers begin at the start');
+is(query('SELECT max(epoch) FROM yquota.node_lease'), '3', 'the new epoch has the next number');
 query(q{INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'x', yquota.clock(), 'p', '[vcores=100]');
 	SELECT yquota.set_clock('2026-03-02 10:20:02+00')});
 is(heartbeat([ '*', 1 ], 4), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|74|project_quota: p', 'without credit the container is refused, and does not start');
 is(heartbeat([ '*', 2 ], 5, 'NULL'), '', 'GUARANTEED containers are not the local scheduler\'s');
-is(query(q{SELECT execution_type, count FROM yquota.resource_request}), 'GUARANTEED|2', 'the local scheduler passes requests for them on');
+is(query(q{SELECT execution_type, count FROM yquota.resource_request}), 'GUARANTEED|2', 'the local scheduler passes on the requests for GUARANTEED containers');
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'the books are right');
 
 #
@@ -94,12 +94,12 @@ foreach my $line (split /\n/, run_file('simulation', 'docs/examples/scheduler_si
 	$problems++ if $line =~ /^[1-9]\d*$/;
 }
 my ($local, $central) = @outcome{qw(distributed central)};
-is($problems, 0, 'verify() has no objections to either');
-is("$local->{given} $central->{given}", '1200 1200', 'both give out what was asked for');
-cmp_ok($local->{rejected}, '>', $local->{given} / 2, 'nodes reject most of what local schedulers give them by one list');
-is($central->{rejected}, 0, 'nodes reject no container that is given out centrally');
-cmp_ok($central->{started}, '>', 5 * $local->{started}, 'more containers start at once');
-cmp_ok($central->{nodes}, '>', 5 * $local->{nodes}, 'on more nodes');
-cmp_ok($central->{longest}, '<', $local->{longest}, 'with shorter queues');
+is($problems, 0, 'verify() finds no fault in either mode');
+is("$local->{given} $central->{given}", '1200 1200', 'both allocate as many containers as were requested');
+cmp_ok($local->{rejected}, '>', $local->{given} / 2, 'nodes reject most containers of local schedulers that all use one list');
+is($central->{rejected}, 0, 'nodes reject no container that is allocated centrally');
+cmp_ok($central->{started}, '>', 5 * $local->{started}, 'with central allocation, more containers start at once');
+cmp_ok($central->{nodes}, '>', 5 * $local->{nodes}, 'with central allocation, they run on more nodes');
+cmp_ok($central->{longest}, '<', $local->{longest}, 'with central allocation, the queues are shorter');
 
 done_testing();

@@ -46,24 +46,24 @@ foreach my $encoding (is_soak() ? sort keys %names : qw(EUC_JP KOI8R))
 		VALUES ('CONTAINER_START', 'c1', '2029-12-31 23:59:50+00', '$name', '$name', '[vcores=1]');
 		SELECT project, username, trim_scale(amount) FROM yquota.cost_between('2029-12-31 00:00+00', '2030-01-01 00:00+00', '{project,username}');
 		SQL
-	like(asked($database, q(SELECT yquota.report_html('2029-12-31', '2030-01-01'))), qr/<td>\Q$name\E<\/td>/, 'the report has the name');
+	like(asked($database, q(SELECT yquota.report_html('2029-12-31', '2030-01-01'))), qr/<td>\Q$name\E<\/td>/, 'the report has the name of the project');
 }
 
 # pg_dump converts the texts that it reads from the catalog to the encoding of the dump.
 $node->safe_psql('postgres', 'CREATE DATABASE utf8');
 asked('utf8', q(CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.project (name) VALUES ('Orléans')));
-like((run_command([ 'pg_dump', '-E', 'LATIN1', '-d', $node->connstr('utf8') ]))[0], qr/^Orl\xe9ans\t/m, 'a dump in another encoding');
+like((run_command([ 'pg_dump', '-E', 'LATIN1', '-d', $node->connstr('utf8') ]))[0], qr/^Orl\xe9ans\t/m, 'the database is dumped in another encoding');
 foreach my $encoding (qw(LATIN1 EUC_JP))
 {
-	command_ok([ 'pg_dump', '--binary-upgrade', '--schema-only', '-E', $encoding, '-f', '/dev/null', '-d', $node->connstr('utf8') ], "with all of the extension's texts, in $encoding");
+	command_ok([ 'pg_dump', '--binary-upgrade', '--schema-only', '-E', $encoding, '-f', '/dev/null', '-d', $node->connstr('utf8') ], "the copy has all texts of the extension, in $encoding");
 }
 
 # Upper and lower case of keywords follow the rules of English, and a backslash is an ordinary character, in every
 # locale and under every setting.
 $node->safe_psql('postgres', q(CREATE DATABASE turkish TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'));
 $node->safe_psql('postgres', 'ALTER DATABASE turkish SET standard_conforming_strings = off; ALTER DATABASE turkish SET datestyle = "Postgres, DMY"');
-is($node->safe_psql('turkish', q(SELECT upper('i') <> 'I', lower('I') <> 'i')), 't|t', 'a locale with two more letters');
-is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\nyquota budget: p, month from 2030-01-01 on\nt\n2030-01-01 08:00:00+00", 'in which keywords are as everywhere');
+is($node->safe_psql('turkish', q(SELECT upper('i') <> 'I', lower('I') <> 'i')), 't|t', 'the locale has two more letters');
+is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\nyquota budget: p, month from 2030-01-01 on\nt\n2030-01-01 08:00:00+00", 'in this locale keywords are recognized as in every other');
 	CREATE EXTENSION yquota;
 	SELECT yquota.set_clock('2030-01-01 10:00+00') \g /dev/null
 	INSERT INTO yquota.project (name) VALUES ('p');
@@ -231,7 +231,7 @@ my @names = (statements(),
 	(map { "TABLE $_" } split /\n/, $node->safe_psql('plain', q(SELECT c.oid::regclass FROM pg_class AS c WHERE c.relkind = 'v' AND c.relnamespace = 'yquota'::regnamespace ORDER BY 1))),
 	(map { call($_, map { (values_of($_))[0] } @{ $_->{types} }) } grep { $_->{name} ne 'yquota_internal.settled_after' } functions($node, 'plain')));
 my $expected = answers('plain', \@names);
-cmp_ok(scalar keys %$expected, '>', 500, 'there is much to be called');
+cmp_ok(scalar keys %$expected, '>', 500, 'many calls are made');
 note scalar(keys %$expected), ' calls, ', scalar(grep { /$is_sql/ } keys %$expected), ' of them texts of SQL, ', scalar(grep { /ERROR:/ } values %$expected), ' refused';
 
 # The number of differences that are shown with both answers

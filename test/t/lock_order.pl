@@ -63,7 +63,7 @@ my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(
 	WHERE c.relkind = 'r' AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
 	  AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.contype = 'f' AND k.confrelid = c.oid)
 	SQL
-is(join(', ', sort map { "rows of $_" } @row_tables), join(', ', sort grep { /^rows/ } keys %place), 'rows that have a place can be looked at');
+is(join(', ', sort map { "rows of $_" } @row_tables), join(', ', sort grep { /^rows/ } keys %place), 'the locks of rows with a rank can be read');
 my $locked_rows = join ' UNION ALL ', map { "(SELECT 'rows of $_' FROM $_ WHERE xmax = ANY (ARRAY(SELECT transactionid FROM pg_locks WHERE pid = $pid AND locktype = 'transactionid' AND granted)) LIMIT 1)" } @row_tables;
 
 # Return whether a lock conflicts with statements other than DROP and the like. The lock of a
@@ -105,7 +105,7 @@ sub call_alone
 
 	$session->run($told) if $changes_tables;
 	$session->run('ROLLBACK');
-	is($session->run($told), $told_before, "$name: the session reads on after it was rolled back") if $changes_tables;
+	is($session->run($told), $told_before, "$name: the session reads on after its statement was rolled back") if $changes_tables;
 	$replanned++ if $changes_tables;
 	return \@held if !defined $outcome->{sqlstate};
 	diag(substr $outcome->{answer}, 0, 1000);
@@ -140,7 +140,7 @@ sub call_blocked
 }
 
 $told_before = $session->run($told);
-like($told_before, qr/^\|/, 'there is no problem in the books');
+like($told_before, qr/^\|/, 'the books have no fault');
 my ($calls, $waited) = (0, 0);
 foreach my $name (grep { !defined $ENV{LOCK_ORDER_ONLY} || /$ENV{LOCK_ORDER_ONLY}/ } statements())
 {

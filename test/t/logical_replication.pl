@@ -104,10 +104,10 @@ is(run("SELECT string_agg(pubname, ', ' ORDER BY pubname) FROM pg_publication"),
 is( run(<<~'SQL'), 'yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.charged_through, yquota_internal.counter_delta',
 	SELECT string_agg(format('%s.%s', schemaname, tablename), ', ' ORDER BY schemaname, tablename) FROM pg_publication_tables WHERE pubname = 'yquota_books'
 	SQL
-	'of these only what is added');
+	'of these tables only insertions are published');
 my $session = $publisher->background_psql('postgres', replication => 'database');
 my ($snapshot) = $session->query("CREATE_REPLICATION_SLOT $slot LOGICAL pgoutput") =~ /^$slot\|[^|]*\|([^|]+)\|/m;
-ok(defined $snapshot, 'a slot, and the snapshot that it begins with');
+ok(defined $snapshot, 'a slot is made, with the snapshot at which it begins');
 starts('b', 6, '10:50');
 my $file = PostgreSQL::Test::Utils::tempdir . '/dump';
 $publisher->command_ok([ 'pg_dump', '-Fc', '--no-publications', "--snapshot=$snapshot", '-f', $file, '-d', $publisher->connstr('postgres') ], 'pg_dump of the snapshot');
@@ -137,7 +137,7 @@ my $rate = $reader->query_safe($balance);
 
 run("SELECT yquota.set_multiplier('GENERAL', 3, yquota.clock(), '2099-01-01')");
 $publisher->wait_for_catchup($slot);
-is($reader->query_safe($balance), 3 * $rate, 'a session of the copy that knew prices learns of a new one');
+is($reader->query_safe($balance), 3 * $rate, 'a session of the copy that had read prices notices a new price');
 set_clocks('12:00');
 is_alike('a new price');
 isnt($reader->query_safe($balance), '', 'the copy goes on');
@@ -210,7 +210,7 @@ my $balances = 'SELECT project, charged, accrued FROM yquota.project_balance ORD
 starts('d', 4, '12:30');
 finish('c', 4, 6, '12:45');
 $publisher->wait_for_catchup($slot);
-is($subscriber->safe_psql('postgres', $balances), run($balances), 'archived there: the balances are the same');
+is($subscriber->safe_psql('postgres', $balances), run($balances), 'archived by the publisher: the balances are the same');
 is($_->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'archived there: the books prove themselves: ' . $_->name) foreach $publisher, $subscriber;
 
 # Switch-over, as docs/backup.md describes it
@@ -223,12 +223,12 @@ $publisher->stop;
 $subscriber->safe_psql('postgres', "SELECT yquota.set_clock('${\ at('13:00:01')}'), yquota.set_clock('${\ at('13:00')}') FROM generate_series(1, 50)");
 $subscriber->safe_psql('postgres', join ';', split /\n/, $sequences);
 set_clock($subscriber, 'postgres', at('13:00'));
-is($subscriber->safe_psql('postgres', $totals), $before, 'switched over: the totals of the publisher');
+is($subscriber->safe_psql('postgres', $totals), $before, 'switched over: the totals are those of the publisher');
 $subscriber->append_conf('postgresql.conf', "yquota.databases = 'postgres'");
 $subscriber->reload;
 is_soon($subscriber, 'postgres', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'postgres')", 'switched over: the worker starts');
-is($subscriber->safe_psql('postgres', 'SELECT count(*) FROM yquota.outage'), 1, 'switched over: and makes no outage');
-is( $subscriber->safe_psql('postgres', <<~'SQL'), "t\nt\n0", 'switched over: replays change nothing, numbers go on, events are charged');
+is($subscriber->safe_psql('postgres', 'SELECT count(*) FROM yquota.outage'), 1, 'switched over: the worker makes no outage');
+is( $subscriber->safe_psql('postgres', <<~'SQL'), "t\nt\n0", 'switched over: replays change nothing, numbers continue, events are charged');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
 	SELECT 'CONTAINER_FINISH', format('c%s', number), '2026-03-02 12:45+00', 'feed' FROM generate_series(4, 6) AS number;
 	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('ops', 1, 'c') RETURNING grant_id = 3;
@@ -240,7 +240,7 @@ is( $subscriber->safe_psql('postgres', <<~'SQL'), "t\nt\n0", 'switched over: rep
 	SQL
 $subscriber->safe_psql('postgres', q(SELECT yquota.update_blacklist('application_1_0001', '{}', '{m2}')));
 like($subscriber->safe_psql('postgres', 'SELECT decision, container_id, node FROM yquota.schedule()'), qr/^allocated\|container_1_0001_01_000004\|m2$/m, 'switched over: scheduling goes on');
-is($subscriber->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'switched over: and its books are proven');
-is($subscriber->safe_psql('postgres', "SELECT failures, last_error FROM yquota.worker_status WHERE database = 'postgres'"), '0|', 'switched over: the worker has no trouble');
+is($subscriber->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'switched over: the books prove themselves');
+is($subscriber->safe_psql('postgres', "SELECT failures, last_error FROM yquota.worker_status WHERE database = 'postgres'"), '0|', 'switched over: the worker has no errors');
 $subscriber->stop;
 done_testing();

@@ -221,13 +221,13 @@ for (; soak_goes_on($cycles, 3, 30); $cycles++)
 
 	connect_clients();
 	$kill{$kind}->(LEAST_STATEMENTS + int rand LEAST_STATEMENTS);
-	is(differences(), '', "cycle $cycles, $kind: what was told is there, once");
-	is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', "cycle $cycles, $kind: the books are proven");
+	is(differences(), '', "cycle $cycles, $kind: every answer that a client got is in the rows, once");
+	is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', "cycle $cycles, $kind: the books prove themselves");
 	last if !Test::More->builder->is_passing;
 }
-is($server->safe_psql('cluster', q(SELECT DISTINCT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected')), '6', 'queues keep the capacity that nodes told before the kills');
+is($server->safe_psql('cluster', q(SELECT DISTINCT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected')), '6', 'queues keep the capacity that nodes reported before the kills');
 is(join("\n", @unexpected), '', 'no statement failed for another reason');
-cmp_ok($lost, '>', 0, 'there were statements of which nobody knew what had become');
+cmp_ok($lost, '>', 0, 'clients lost the answers of some statements');
 cmp_ok(scalar(keys %started), '>', 30, 'containers were started');
 cmp_ok(scalar(keys %resumed), '>', 0, 'containers were resumed');
 
@@ -241,9 +241,9 @@ while ($rounds++ < 1000 && $server->safe_psql('cluster', q(SELECT EXISTS (SELECT
 }
 is($server->safe_psql('cluster', q(SELECT container_id, state FROM yquota.node_queue WHERE state <> 'GONE' OR left_reason IN ('ended', 'killed') AND started_at IS NULL
 	AND NOT EXISTS (SELECT FROM yquota_internal.reported_end AS e WHERE e.container_id = node_queue.container_id AND e.is_own))), '',
-	'everything that arrived has run, was dropped or was released');
-is($server->safe_psql('cluster', q(SELECT c.container_id FROM yquota.container AS c JOIN yquota.node_queue AS q USING (container_id))), '', 'every container that has ended is gone');
-is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
+	'every container that arrived has run, was rejected or was released');
+is($server->safe_psql('cluster', q(SELECT c.container_id FROM yquota.container AS c JOIN yquota.node_queue AS q USING (container_id))), '', 'no row of an ended container is left');
+is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', 'the books prove themselves');
 note("$statements statements, $lost of unknown outcome, $containers containers, $cycles kills");
 $server->stop;
 done_testing();

@@ -140,13 +140,13 @@ foreach my $round (1 .. 3)
 	# a serializable transaction may fail, and would have to be repeated
 	my @failed = grep { defined $_->{sqlstate} && !($_->{sqlstate} eq '40001' && $_->{sql} =~ /SERIALIZABLE/) } @outcomes;
 	is(join("\n", map { "$_->{sql}: $_->{answer}" } @failed), '', "round $round: no call failed");
-	is(overfull(%started), '', "round $round: no node has more containers than its report left room for");
+	is(overfull(%started), '', "round $round: no node has more containers than fit by its report");
 	# requests for any node use all the room that is left
 	$node->safe_psql('postgres', "UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = @{[NODES]}; SELECT yquota.set_clock(yquota.clock() + interval '2 s'); "
 		. "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 1000, 9, 9, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]); "
 		. "UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = 5; SELECT yquota.request_containers('application_1_1', '[memory-mb=512,vcores=1]', 0, priority => 9, allocation_request_id => 9, execution_type => 'OPPORTUNISTIC')");
 	%started = started($since);
-	is(join(', ', map { "$_ " . ($started{$_} // 0) } sort keys %room), join(', ', map { "$_ $room{$_}" } sort keys %room), "round $round: and in the end as many");
+	is(join(', ', map { "$_ " . ($started{$_} // 0) } sort keys %room), join(', ', map { "$_ $room{$_}" } sort keys %room), "round $round: in the end, all slots are used");
 }
 
 # -- repeated calls ------------------------------------------------------------------------
@@ -156,7 +156,7 @@ $node->safe_psql('postgres', join '; ', map { "SELECT count(*) FROM yquota.alloc
 my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM yquota.container');
 my $again = join '; ', map { "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_$_', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[], response_id => $response{$_})" } 1 .. CLIENTS;
 $node->safe_psql('postgres', $again);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.container'), $before, 'a repeated call gives nothing more');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.container'), $before, 'a repeated call allocates no more containers');
 
 # -- crash and failover ----------------------------------------------------------------------
 
@@ -164,10 +164,10 @@ sub books_are_right
 {
 	my ($when) = @_;
 
-	is($node->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', "$when: the books are proven");
+	is($node->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', "$when: the books prove themselves");
 	is($node->safe_psql('postgres', 'SELECT container_id FROM yquota.container_event GROUP BY 1 HAVING count(*) > 1'), '', "$when: no container started twice");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM yquota.container AS c FULL JOIN yquota.decision AS d USING (container_id) WHERE c.container_id IS NULL OR d.container_id IS NULL"), '0',
-		"$when: every container is told");
+		"$when: every container has its decision");
 	return;
 }
 
@@ -178,17 +178,17 @@ sub is_told_once
 	my %told = map { ($_ => 1) } map { $_->{sql} =~ /ROLLBACK/ || $_->{lost} || defined $_->{sqlstate} ? () : $_->{answer} =~ /^(container_\w+)$/mg } @outcomes;
 	my %there = map { ($_ => 1) } split /\n/, $node->safe_psql('postgres', 'SELECT container_id FROM yquota.container');
 
-	cmp_ok(scalar keys %told, '>', 0, "$when: clients were told of containers");
-	is(join(', ', grep { !$there{$_} } sort keys %told), '', "$when: what a client was told is there");
+	cmp_ok(scalar keys %told, '>', 0, "$when: clients got containers");
+	is(join(', ', grep { !$there{$_} } sort keys %told), '', "$when: every container that a client got is in the books");
 	books_are_right($when);
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.opportunistic_node') . $node->safe_psql('postgres', 'SELECT count(*) FROM yquota.node_queue_report'), '00', "$when: no node is known");
-	is($node->safe_psql('postgres', "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('n1', '[memory-mb=512,vcores=1]', 1, 1, 7, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[])"), '0', "$when: and none gets anything");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('n1', '[memory-mb=512,vcores=1]', 1, 1, 7, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[])"), '0', "$when: no node gets a container");
 	report();
 	my $since = last_event();
 	work(5);
 	my %started = started($since);
-	cmp_ok(scalar keys %started, '>', 0, "$when: once they report, they do");
-	is(overfull(%started), '', "$when: as much as they have room for");
+	cmp_ok(scalar keys %started, '>', 0, "$when: nodes that have reported get containers");
+	is(overfull(%started), '', "$when: nodes get as many containers as they have room for");
 	return;
 }
 
@@ -207,8 +207,8 @@ report();
 @outcomes = work(6);
 $node->wait_for_catchup($standby);
 is($standby->safe_psql('postgres', 'SELECT count(*), count(measured), bool_and(room = free) FROM yquota.node_room'), $standby->safe_psql('postgres', 'SELECT 2 * count(*) FROM yquota.node') . '|0|t',
-	'a standby tells what is allocated at nodes, and nothing of what is measured');
-is($standby->safe_psql('postgres', 'SELECT count(*) FROM yquota.opportunistic_node') . $standby->safe_psql('postgres', 'SELECT count(*) FROM yquota.node_queue_report'), '00', 'views are empty on a standby');
+	'a standby knows the containers of nodes, but not their reports');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM yquota.opportunistic_node') . $standby->safe_psql('postgres', 'SELECT count(*) FROM yquota.node_queue_report'), '00', 'views of reports are empty on a standby');
 foreach my $statement ("yquota.report_nodes('{}')", "yquota.allocate_opportunistic('application_1_1')", "yquota.lease_nodes('n1')", "yquota.report_distributed_containers('n1', '{}')")
 {
 	my (undef, undef, $error) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM $statement");

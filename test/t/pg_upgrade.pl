@@ -111,17 +111,17 @@ sub test_upgrade
 	command_ok([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $old->config_data('--bindir'), '-B', $new->config_data('--bindir'),
 			'-s', $new->host, '-p', $old->port, '-P', $new->port ], "$name: pg_upgrade");
 	my @logs = glob($new->data_dir . '/pg_upgrade_output.d/*/log/*');
-	is(scalar(grep { slurp_file($_) =~ /yquota worker of database/ } @logs) + count_in_log($old, 'yquota worker of database'), $started, "$name: no worker meanwhile");
+	is(scalar(grep { slurp_file($_) =~ /yquota worker of database/ } @logs) + count_in_log($old, 'yquota worker of database'), $started, "$name: no worker runs during the upgrade");
 
 	$new->append_conf('postgresql.conf', "yquota.databases = ''");
 	$new->start;
-	is_deeply(contents($new), $contents, "$name: every row as it was, in every segment");
-	is(shown($new), $shown, "$name: shows what it showed");
+	is_deeply(contents($new), $contents, "$name: every row is as it was, in every segment");
+	is(shown($new), $shown, "$name: the new server shows what the old one showed");
 	$new->append_conf('postgresql.conf', "yquota.databases = 'books'");
 	$new->reload;
 	is_soon($new, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'books')", "$name: the worker starts");
-	is_soon($new, 'books', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$name: and compacts");
-	is( $new->safe_psql('books', <<~'SQL'), "t\n2\n2250\n0", "$name: life goes on");
+	is_soon($new, 'books', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$name: the worker compacts counters");
+	is( $new->safe_psql('books', <<~'SQL'), "t\n2\n2250\n0", "$name: new events are charged");
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'c90', '2026-03-02 09:35+00', 'ops', '[vcores=1]');
 		SELECT cost = 1200 FROM yquota.container_cost WHERE container_id = 'c90';
 		INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('ops', 1, 'b') RETURNING grant_id;

@@ -83,14 +83,14 @@ sub is_journal
 	$accrued += cost($_, $number, $doubled_from) foreach $number - LIFE + 1 .. $number;
 	set_clock($node, 'postgres', $node->safe_psql('postgres', "SELECT ${\ minute($number)}"));
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is( $node->safe_psql('postgres', <<~'SQL'), join('|', $number, $number, $number - LIFE, LIFE), "$name: the statements before it, all of them and no other");
+	is( $node->safe_psql('postgres', <<~'SQL'), join('|', $number, $number, $number - LIFE, LIFE), "$name: all statements before the target are there, and no other");
 		SELECT count(DISTINCT container_id) FILTER (WHERE event = 'CONTAINER_START'), max(substr(container_id, 2)::integer),
 			   count(DISTINCT container_id) FILTER (WHERE event = 'CONTAINER_FINISH'), (SELECT count(*) FROM yquota.container)
 		FROM yquota.container_event WHERE event <> 'QUOTA_COMPUTE'
 		SQL
-	is($node->safe_psql('postgres', 'SELECT charged, accrued FROM yquota.project_balance'), "$charged|$accrued", "$name: charged to the last digit");
+	is($node->safe_psql('postgres', 'SELECT charged, accrued FROM yquota.project_balance'), "$charged|$accrued", "$name: the charges are exact to the last digit");
 	is( $node->safe_psql('postgres', "SELECT price FROM yquota.current_price WHERE resource_type = 'vcores'"),
-		defined $doubled_from ? 2 : 1, "$name: the last price is in force");
+		defined $doubled_from ? 2 : 1, "$name: the last computed price is in force");
 	is($node->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', "$name: the books prove themselves");
 	return;
 }
@@ -140,7 +140,7 @@ exec('pg_basebackup', '-D', $directory, '-h', $primary->host, '-p', $primary->po
 write_next() while waitpid($backup, WNOHANG) == 0;
 is($?, 0, 'pg_basebackup');
 my $after_backup = $written;
-cmp_ok($after_backup - $before_backup, '>', 10, 'statements were written meanwhile');
+cmp_ok($after_backup - $before_backup, '>', 10, 'statements were written during the backup');
 note($after_backup - $before_backup, ' statements written while pg_basebackup ran');
 command_ok([ 'pg_verifybackup', $directory ], 'pg_verifybackup');
 
@@ -175,8 +175,8 @@ $primary->stop;
 my $copy = recovered('copy');
 my $held = $copy->safe_psql('postgres', "SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER_START'");
 
-cmp_ok($held, '>=', $before_backup, 'a backup has what was acknowledged before it began');
-cmp_ok($held, '<=', $after_backup, 'a backup has nothing from after its end');
+cmp_ok($held, '>=', $before_backup, 'a backup has all statements that were acknowledged before it began');
+cmp_ok($held, '<=', $after_backup, 'a backup has no statement from after its end');
 is_journal($copy, $held, undef, 'a backup by itself');
 goes_on($copy, $held, undef, 'a backup by itself');
 $copy->stop;
@@ -227,11 +227,11 @@ $node->reload;
 is_soon($node, 'postgres', mark() . ' = yquota.clock()', 'recovered to a time: the worker comes back half an hour later');
 is( $node->safe_psql('postgres', 'SELECT started_at, ended_at, forgiven FROM yquota.outage'), "$mark|$reopened|t",
 	'recovered to a time: one outage since the mark');
-is($node->safe_psql('postgres', 'SELECT charged + accrued FROM yquota.project_balance'), $charged, 'recovered to a time: nobody pays for it');
+is($node->safe_psql('postgres', 'SELECT charged + accrued FROM yquota.project_balance'), $charged, 'recovered to a time: no project pays for the outage');
 is($node->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'recovered to a time: the books prove themselves after it');
 $node->restart;
 is_soon($node, 'postgres', "(SELECT state = 'running' FROM yquota.worker_status)", 'recovered to a time: the worker starts again');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.outage'), 1, 'recovered to a time: and makes no second outage');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.outage'), 1, 'recovered to a time: the new start makes no second outage');
 $node->stop;
 
 note("$written statements in the journal, recovered to " . join(', ', $held, @recovered, map { $target{$_} } qw(name xid time)));

@@ -69,18 +69,18 @@ foreach my $clients (@running)
 
 	ok(IPC::Run::finish($harness), 'no client fails') or diag($$error);
 }
-is(count_in_log($node, qr/ERROR:/), 0, 'no session meets an error, or a deadlock');
+is(count_in_log($node, qr/ERROR:/), 0, 'no session gets an error, or a deadlock');
 
 my $killed = q(SELECT container_id, count(*) AS ends, min(occurred_at) AS ended_at FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' AND exit_status = -102 GROUP BY 1);
 cmp_ok($node->safe_psql('books', "SELECT count(*) FROM ($killed) AS k"), '>', 20, 'containers were killed');
-is($node->safe_psql('books', "SELECT * FROM ($killed) AS k WHERE ends <> 1"), '', 'each one once');
+is($node->safe_psql('books', "SELECT * FROM ($killed) AS k WHERE ends <> 1"), '', 'each container was killed once');
 is($node->safe_psql('books', "SELECT * FROM ($killed) AS k WHERE NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = k.container_id)"
 	. " OR EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = k.container_id AND c.\"to\" > k.ended_at)"
 	. ' OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = k.container_id)'), '', 'each container was charged until its end');
 is($node->safe_psql('books', "SELECT container_id FROM yquota.decision WHERE decision = 'killed' EXCEPT SELECT container_id FROM ($killed) AS k"), '',
 	'each decision to kill has ended its container');
 is($node->safe_psql('books', "SELECT container_id FROM ($killed) AS k EXCEPT SELECT container_id FROM yquota.decision WHERE decision = 'killed'"), '',
-	'each end has its decision');
+	'each killed container has its decision');
 is($node->safe_psql('books', "SELECT container_id FROM ($killed) AS k FULL JOIN (SELECT * FROM yquota.preempted_container WHERE used IS NOT NULL AND NOT is_advised) AS p"
 	. ' USING (container_id) WHERE k.ends IS NULL OR p.killed_at IS NULL'), '', 'each decision has its reason');
 is($node->safe_psql('books', 'SELECT * FROM yquota.verify()'), '', 'the books are right');

@@ -44,16 +44,16 @@ foreach my $number (0 .. $#markup)
 $node->safe_psql('postgres', q(SELECT yquota.allow_role('member', 'member', name) FROM yquota.project WHERE name LIKE '<svg%'));
 
 my $page = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12')));
-like($page, qr/<h2>Events set aside<\/h2><div/, 'there is something to show everywhere');
+like($page, qr/<h2>Events set aside<\/h2><div/, 'every section has something to show');
 foreach my $text (@markup)
 {
 	my $escaped = $text =~ s/&/&amp;/gr =~ s/</&lt;/gr =~ s/>/&gt;/gr =~ s/"/&quot;/gr =~ s/'/&#39;/gr;
 	my $count = () = $page =~ /\Q$escaped\E/g;
 
 	is(index($page, $text), -1, "$text is not markup");
-	cmp_ok($count, '>=', 8, 'the text is shown wherever it belongs');
+	cmp_ok($count, '>=', 8, 'the text is shown in every place that it has');
 }
-unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
+unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'the page loads nothing from elsewhere');
 
 # The chart of balances agrees with balance_at() and forecast().
 my $alone = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', '<svg onload=alert(1)>&amp;')));
@@ -63,8 +63,8 @@ my $said = $node->safe_psql('postgres', <<~'SQL');
 		to_char(f.earliest_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), to_char(f.latest_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'))
 	FROM yquota.forecast('<svg onload=alert(1)>&amp;') AS f, yquota.balance_at(f.project, yquota.clock()) AS b
 	SQL
-like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
-like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'the balance and its forecast as lines and a band');
+like($alone, qr/\Q$said\E/, 'a sentence tells the balance and its forecast');
+like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'lines and a band show the balance and its forecast');
 
 # Return the rows of each section of a page by its heading, as cells without markup.
 sub rows
@@ -114,8 +114,8 @@ foreach my $column ([ Project => 'project' ], [ Queue => 'queue' ], [ User => 'u
 }
 is_deeply(spent($page), \%ledger, 'the first tables have the sums of the ledger by project, queue and user, and the total');
 my ($sum) = section($page, 'Money') =~ /<dt>Spent in this window<\/dt><dd>(.*?)<\/dd>/;
-is($sum, $ledger{Project}{Total}, 'the total comes first');
-is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('postgres', <<~'SQL'), 'with what was granted and spent since the beginning, held and remains');
+is($sum, $ledger{Project}{Total}, 'the amount spent in the section Money is the total');
+is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('postgres', <<~'SQL'), 'the section has the granted, spent, held and remaining credit since the beginning');
 	SELECT concat_ws(' ', yquota_internal.number_text(sum(amount)), yquota_internal.number_text(sum(granted)), yquota_internal.number_text(sum(charged + accrued)),
 		yquota_internal.number_text(sum(held)), yquota_internal.number_text(sum(remaining)))
 	FROM yquota.project_balance LEFT JOIN yquota.cost_between('2030-01-01', '2030-01-12') USING (project)
@@ -146,24 +146,24 @@ foreach my $title (@charts)
 	my @amounts = map { tr/kMGT%//dr } @{ $chart->{amounts} };
 	my $step = $amounts[1] - $amounts[0];
 
-	like(sprintf('%.0e', $step * 4), qr/^(?:4|8|1|2)e/, "$title: an axis of round steps");
-	is(join(' ', map { sprintf '%g', $amounts[0] + $_ * $step } 0 .. $#amounts), "@amounts", 'all alike');
-	is($amounts[0], $title =~ /Multiplier/ ? 1 : 0, 'from the right bottom');
+	like(sprintf('%.0e', $step * 4), qr/^(?:4|8|1|2)e/, "$title: the axis has round steps");
+	is(join(' ', map { sprintf '%g', $amounts[0] + $_ * $step } 0 .. $#amounts), "@amounts", 'all steps are equal');
+	is($amounts[0], $title =~ /Multiplier/ ? 1 : 0, 'the axis begins at the right value');
 	is(join(' ', @{ $chart->{times} }), 'Jan 01 Jan 03 Jan 05 Jan 07 Jan 09 Jan 11', 'the axis has round times');
-	cmp_ok(abs($chart->{now} - (64 + 568 * 10 / 11)), '<', 0.1, 'with the present');
-	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'behind which nothing is drawn');
+	cmp_ok(abs($chart->{now} - (64 + 568 * 10 / 11)), '<', 0.1, 'the axis has the present');
+	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'nothing is drawn after the present');
 }
-like($page, qr/<path class="line c1" d="M218\.9 128\.8H220\.0M578\.2 10\.0H580\.4"\/>/, 'utilization is drawn where it was measured, at whatever price');
+like($page, qr/<path class="line c1" d="M218\.9 128\.8H220\.0M578\.2 10\.0H580\.4"\/>/, 'utilization is drawn where it was measured, whatever the price was');
 my $future = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-02-01', '2030-03-01')));
-like($future, qr/<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\. Amounts are credits, rounded\. This window has not begun\.<\/p>/, 'a window of the future says so');
-is(() = $future =~ /<\/figcaption><p>This window has not begun\.<\/p>/g, 5, 'in place of each chart');
+like($future, qr/<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\. Amounts are credits, rounded\. This window has not begun\.<\/p>/, 'a window in the future is named as such');
+is(() = $future =~ /<\/figcaption><p>This window has not begun\.<\/p>/g, 5, 'each chart is replaced by a sentence');
 is(() = $future =~ /viewBox="0 0 640 240"/g, 0, 'no chart is drawn');
 like(section($future, 'Money'), qr/<dt>Spent in this window<\/dt><dd>0<\/dd>.*<p>Nothing was spent in this window\.<\/p>/s, 'a sentence says that nothing was spent');
 is(section($future, $_), undef, "the page has no section: $_") foreach 'Dearest applications', 'Running now', 'Waiting now', 'Reserved', 'Opportunistic containers', 'Preempted', 'Events set aside', 'Outages';
 
 # The page names the role for which it was written.
-like($page, qr/<title>Spending of all projects, 2030-01-01 00:00 to 2030-01-12 00:00<\/title>.*<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\./s, 'a title says whose report it is, and of when');
-is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of it is that of the books, running containers, grants and expiry included');
+like($page, qr/<title>Spending of all projects, 2030-01-01 00:00 to 2030-01-12 00:00<\/title>.*<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\./s, 'the title names the projects and the window');
+is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of the report is that of the books, with running containers, grants and expiry');
 	INSERT INTO yquota.project (name) VALUES ('mixed');
 	INSERT INTO yquota.project (name, parent) VALUES ('part of mixed', 'mixed');
 	INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
@@ -181,22 +181,22 @@ like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '203
 $node->safe_psql('postgres', q(UPDATE yquota.project SET quota_mode = 'NOLIMIT' WHERE name = 'mixed'));
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/There is no balance to show/, 'a project without limit has no balance');
 my $names = $node->safe_psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11')));
-like($names, qr/&lt;svg onload/, 'a member sees his project');
+like($names, qr/&lt;svg onload/, 'a member sees the own project');
 unlike($names, qr/onerror|taken/, 'a member sees no other project');
 my (undef, undef, $error) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11', $$"'><img src=x onerror=alert(1)>$$)));
-like($error, qr/does not exist/, 'a member cannot ask for another project');
+like($error, qr/does not exist/, 'a member cannot have a report of another project');
 (undef, undef, $error) = $node->psql('postgres', q(SELECT yquota.report_html('2030-01-01', 'infinity')));
-like($error, qr/must have two ends/, 'a window has two ends');
+like($error, qr/must have two ends/, 'a window without an end is refused');
 foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q('4713-01-02 BC', '294275-02-01'))
 {
 	(undef, undef, $error) = $node->psql('postgres', qq(SET statement_timeout = '10s'; SELECT yquota.report_html($window)));
-	like($error, qr/cannot report on more than 4000 days at once/, "the ends of the window are no further apart than that: $window");
+	like($error, qr/cannot report on more than 4000 days at once/, "the ends of the window are too far apart: $window");
 }
-like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'a report of nothing is a page, too');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'a report without data is a complete page');
 
 # Running, waiting, reserved and preempted containers each have a section if there are any. A member of a sub-project
 # sees the available amount, and the project that limits it.
-is($node->safe_psql('postgres', <<~'SQL'), "t\nACTIVE\n1", 'a project with a part that runs, waits and reserves');
+is($node->safe_psql('postgres', <<~'SQL'), "t\nACTIVE\n1", 'a project has a sub-project with running, waiting and reserved containers');
 	CREATE ROLE tenant;
 	INSERT INTO yquota.project (name) VALUES ('site');
 	INSERT INTO yquota.project (name, parent) VALUES ('site part', 'site');
@@ -220,20 +220,20 @@ is_deeply(\%told, {
 	'Waiting now' => ['application_1_0001|site part|root.other|kim|49,152 MiB, 12 vcores|0|12'],
 	Reserved => ['night, reservation_1_10001|site part|kim|root.plan|2030-01-11 06:00|2030-01-11 12:00|&ndash;|0'],
 	Preempted => ['site|root.other|eva|1|4,680|0']
-}, 'sections of a project and its sub-project');
+}, 'the sections are right for a project and its sub-project');
 is_deeply(spent($site), {
 	Project => { 'site part' => '168,480', site => '4,680', Total => '173,160' }, Queue => { 'root.other' => '173,160', Total => '173,160' },
 	User => { kim => '168,480', eva => '4,680', Total => '173,160' }
-}, 'the projects have spent it together');
+}, 'the amount is that of both projects together');
 like($site, qr/<title>Spending of project site and its sub-project, /, 'the title names the project and its sub-project');
 my $tenant = $node->safe_psql('postgres', q(SET ROLE tenant; SELECT yquota.report_html('2030-01-01', '2030-01-12')));
-like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-11 00:00 for tenant, /, 'a tenant has a report of its own');
-like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'the report of the tenant says the available credit');
-is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'the report does not say that less than nothing remains');
-is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'lasting as the budget above does');
+like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-11 00:00 for tenant, /, 'a tenant has a report of the sub-project');
+like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'the report of the tenant has the available credit');
+is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'the report does not show a negative remainder');
+is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'the credit lasts as long as that of the project above');
 is(section($tenant, 'Preempted'), undef, 'the report has nothing of the project above');
 # 173,160 credits were spent in ten of the eleven days.
-is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate of a window is that of the days that have passed');
+is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate uses only the past days of the window');
 
 # With many projects the legend lists fifteen, and nineteen projects have their own lines in the
 # table.
@@ -246,7 +246,7 @@ $node->safe_psql('postgres', <<~'SQL');
 my $many = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-08', '2030-01-09')));
 my ($legend) = section($many, 'Spending over time') =~ /<p class="legend">(.*?)<\/p>/;
 is(join(',', $legend =~ /<\/svg>(.*?)<\/span>/g), join(',', (map { "$_ team " . (31 - $_) } 1 .. 15), '16 20 others'), 'the report has forecasts of many projects');
-is(scalar(keys %{ spent($many)->{Project} }), 21, 'nineteen, the others and the total');
+is(scalar(keys %{ spent($many)->{Project} }), 21, 'a table has nineteen projects, the others and the total');
 $node->stop;
 
 if (is_soak())
@@ -260,9 +260,9 @@ if (is_soak())
 	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
 	like($shown, qr/<title>Spending of all projects, /, 'the browser has run no script of names');
 	is(scalar(() = $shown =~ /<svg viewBox="0 0 640 240"/g), 5, 'the browser shows the charts');
-	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 + 3 - 1, 'with their shapes');
+	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 + 3 - 1, 'the charts have their shapes');
 	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
-	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');
+	cmp_ok(-s "$directory/phone.png", '>', 20000, 'the page is drawn on a phone, too');
 
 	# Only tables, which scroll by themselves, are wider than the screen.
 	append_to_file("$directory/measured.html", "$many<script>parent.postMessage(document.documentElement.scrollWidth - document.documentElement.clientWidth, '*')</script>");
@@ -271,7 +271,7 @@ if (is_soak())
 		append_to_file("$directory/frame$width.html", "<script>onmessage = said => document.title = said.data</script><iframe width=$width height=2000 src=measured.html></iframe>");
 		my ($beyond) = `timeout 60 @browser --virtual-time-budget=10000 --dump-dom file://$directory/frame$width.html 2>/dev/null` =~ /<title>(-?\d+)</;
 
-		is($beyond, 0, "a screen of $width pixels shows all of it");
+		is($beyond, 0, "on a screen of $width pixels nothing is cut off");
 	}
 }
 

@@ -91,8 +91,8 @@ $server->safe_psql('calm', "SELECT yquota.set_clock('$last'); $follow; $compute"
 my $expected_last = $server->safe_psql('calm', $told);
 
 # Preconditions: the steps without kills must include these cases.
-is($server->safe_psql('calm', q(SELECT string_agg(DISTINCT ended_by, ',' ORDER BY ended_by) FROM yquota.reservation_definition)), 'archived,deleted,updated', 'reservations end in every way');
-is($server->safe_psql('calm', 'SELECT count(DISTINCT reservation_id), count(*) > 8, count(corrects) > 0 FROM yquota.reservation_charge'), '3|t|t', 'reservations pay, and are corrected');
+is($server->safe_psql('calm', q(SELECT string_agg(DISTINCT ended_by, ',' ORDER BY ended_by) FROM yquota.reservation_definition)), 'archived,deleted,updated', 'reservations end in each of three ways');
+is($server->safe_psql('calm', 'SELECT count(DISTINCT reservation_id), count(*) > 8, count(corrects) > 0 FROM yquota.reservation_charge'), '3|t|t', 'reservations are charged, and charges are corrected');
 like($expected[4], qr/^hold\|.*"state": "held"/m, 'credit is held');
 
 # -- with kills --------------------------------------------------------------------------
@@ -146,12 +146,12 @@ foreach my $number (0 .. $#steps)
 # The worker continues, and is killed in between.
 $server->safe_psql('work', 'SELECT yquota.start_worker()');
 set_clock($server, 'work', '2030-01-01 10:40 UTC');
-is_soon($server, 'work', mark() . " = '2030-01-01 10:40 UTC'", 'the worker charges');
+is_soon($server, 'work', mark() . " = '2030-01-01 10:40 UTC'", 'the worker charges reservations');
 kill_server();
 $server->start;
 $server->safe_psql('work', 'SELECT yquota.start_worker()');
 set_clock($server, 'work', $last);
 is_soon($server, 'work', q(NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) AND NOT EXISTS (SELECT FROM yquota.hold WHERE released_at IS NULL)), 'the worker posts the charges of the last reservation');
-is($server->safe_psql('work', $told), $expected_last, 'to the same digit');
+is($server->safe_psql('work', $told), $expected_last, 'the charges are equal to the last digit');
 
 done_testing();

@@ -70,8 +70,8 @@ $node->safe_psql('postgres', <<~'SQL');
 
 # An empty plan has a text instead of a drawing, and so has a plan without nodes.
 my $empty = page('02 00:00', '03 00:00');
-like($empty, qr/<h1>Plan of reservations, queue root\.plan<\/h1><p>From 2030-01-02 00:00 to 2030-01-03 00:00, time zone UTC; written at 2030-01-01 00:00\.<\/p><p>Nothing is promised in this time\.<\/p>/, 'a plan that has promised nothing says so');
-unlike($empty, qr/<figure/, 'the page of a plan that has promised nothing draws nothing');
+like($empty, qr/<h1>Plan of reservations, queue root\.plan<\/h1><p>From 2030-01-02 00:00 to 2030-01-03 00:00, time zone UTC; written at 2030-01-01 00:00\.<\/p><p>Nothing is promised in this time\.<\/p>/, 'the page of a plan without promises says so');
+unlike($empty, qr/<figure/, 'the page of a plan without promises has no chart');
 
 # Areas show reserved resources: a width of 568 units is 24 hours, and the full height is the
 # capacity.
@@ -79,21 +79,21 @@ is($node->safe_psql('postgres', <<~'SQL'), 't|t|t', 'reservations are accepted')
 	SELECT reserve(10001, 'ann', '2030-01-02 00:00+00', 12, 50, 'night'), reserve(10002, 'bob', '2030-01-02 06:00+00', 3, 30), reserve(10003, 'cid', '2030-01-02 18:00+00', 3, 20, 'often', '12 hours');
 	SQL
 my $page = page('02 00:00', '03 00:00');
-is(heights($page, 'memory-mb', 1, 100000), '64-348:50000', 'the largest one is drawn first');
+is(heights($page, 'memory-mb', 1, 100000), '64-348:50000', 'the largest reservation is drawn first');
 is(heights($page, 'memory-mb', 2, 100000), '206-277:20000 490-561:20000', 'a periodic reservation is drawn in each of its periods');
-is(heights($page, 'memory-mb', 3, 100000), '206-277:30000', 'on top of the others');
-is(heights($page, 'vcores', 3, 100), '206-277:30', 'in each resource');
+is(heights($page, 'memory-mb', 3, 100000), '206-277:30000', 'the third reservation is drawn on top of the others');
+is(heights($page, 'vcores', 3, 100), '206-277:30', 'the third reservation is drawn in each resource');
 is(heights($page, 'memory-mb', 4, 100000), 'no area', 'the chart has no more areas');
-like($page, qr/<path class="capacity" d="M64 10\.0H632"\/><g><text [^>]*>capacity 100,000<\/text><\/g>/, 'below the capacity');
-like($page, qr/<p>On average 33\.8 % of 100,000 is promised, at most 100 %: 100,000, about 2030-01-02 06:00\.<\/p>/, 'with a sentence for it');
-like($page, qr/<\/svg>1 night, reservation_1_10001, ann<\/span>.*<\/svg>2 often, reservation_1_10003, cid<\/span>.*<\/svg>3 reservation_1_10002, bob<\/span>/, 'the legend numbers them');
+like($page, qr/<path class="capacity" d="M64 10\.0H632"\/><g><text [^>]*>capacity 100,000<\/text><\/g>/, 'the areas lie below the line of the capacity');
+like($page, qr/<p>On average 33\.8 % of 100,000 is promised, at most 100 %: 100,000, about 2030-01-02 06:00\.<\/p>/, 'a sentence tells the promised amounts');
+like($page, qr/<\/svg>1 night, reservation_1_10001, ann<\/span>.*<\/svg>2 often, reservation_1_10003, cid<\/span>.*<\/svg>3 reservation_1_10002, bob<\/span>/, 'the legend has the numbers of the areas');
 like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 &times; \[memory-mb=1000,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'the table has more rows than the legend');
-unlike($page, qr/class="now"/, 'the clock is elsewhere');
+unlike($page, qr/class="now"/, 'a window without the clock does not show it');
 like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 12:00+00'); SELECT yquota.reservation_plan_html('plan', '2030-01-02 00:00+00', '2030-01-03 00:00+00')"),
-	qr/<path class="now" d="M348\.0 10V210"\/><g><text x="348\.0" y="206" class="n">now</, 'the resource manager is elsewhere');
+	qr/<path class="now" d="M348\.0 10V210"\/><g><text x="348\.0" y="206" class="n">now</, 'a later clock is shown in its place');
 like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 00:10+00'); SELECT yquota.reservation_plan_html('plan')"),
-	qr/<p>From 2030-01-02 00:00 to 2030-01-03 00:00,.*<path class="now" d="M67\.9 10V210"\/><g><text x="80" y="206" class="n">now</s, 'the name of the clock is within the chart');
-unlike(page('02 00:00', '02 00:00:00.001'), qr/NaN|Infinity/, 'a millisecond is a window, too');
+	qr/<p>From 2030-01-02 00:00 to 2030-01-03 00:00,.*<path class="now" d="M67\.9 10V210"\/><g><text x="80" y="206" class="n">now</s, 'the label of the clock stays within the chart');
+unlike(page('02 00:00', '02 00:00:00.001'), qr/NaN|Infinity/, 'a window may be a millisecond long');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2030-01-01 00:00+00')));
 
 # A reservation with several requests; a gang of one container is not mentioned.
@@ -101,29 +101,29 @@ is($node->safe_psql('postgres', <<~'SQL'), 't', 'two requests are accepted');
 	SELECT accepted FROM yquota.submit_reservation('reservation_1_10004', 'root.plan', 'eve', '{}', 'p', yquota.reservation_contract('2030-01-06 00:00+00', '2030-01-06 12:00+00',
 		ARRAY[yquota.reservation_request('[memory-mb=1000]', 4, '1 hour'), yquota.reservation_request('[memory-mb=2000]', 6, '2 hours', 3)], 'ORDER'));
 	SQL
-like(page('06 00:00', '07 00:00'), qr/<td>ORDER: 4 &times; \[memory-mb=1000\] for 01:00:00; 6 &times; \[memory-mb=2000\] for 02:00:00, in gangs of 3<\/td>/, 'the table says in which order');
+like(page('06 00:00', '07 00:00'), qr/<td>ORDER: 4 &times; \[memory-mb=1000\] for 01:00:00; 6 &times; \[memory-mb=2000\] for 02:00:00, in gangs of 3<\/td>/, 'the table shows the order of the requests');
 
 # A plan that has become smaller, and a plan without resources.
 $node->safe_psql('postgres', q(UPDATE yquota.node SET total = '[memory-mb=100000,vcores=100]'));
 my $small = page('02 00:00', '03 00:00');
-like($small, qr/at most 200 %: 100,000, about 2030-01-02 06:00\. <strong>That is more than there is: the plan has become smaller\.<\/strong>/, 'a page that leaves out reservations says so');
-like($small, qr/<path class="capacity" d="M64 110\.0H632"\/>/, 'the capacity lies across the chart');
+like($small, qr/at most 200 %: 100,000, about 2030-01-02 06:00\. <strong>That is more than there is: the plan has become smaller\.<\/strong>/, 'a page says that more is promised than the plan has');
+like($small, qr/<path class="capacity" d="M64 110\.0H632"\/>/, 'the line of the capacity crosses the areas');
 $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'LOST'));
-like(page('02 00:00', '03 00:00'), qr/The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster\.<.*at most 100,000: 100,000/s, 'without nodes the promises are there all the same');
+like(page('02 00:00', '03 00:00'), qr/The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster\.<.*at most 100,000: 100,000/s, 'without nodes the promises are still shown');
 $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'RUNNING', total = '[memory-mb=200000,vcores=200]'));
 
 # Among many reservations only the largest have their own areas.
-is($node->safe_psql('postgres', q(SELECT bool_and(reserve(20000 + i, 'dan', '2030-01-04 00:00+00', 1 + i, 2)) FROM generate_series(1, 20) AS i)), 't', 'many are accepted');
+is($node->safe_psql('postgres', q(SELECT bool_and(reserve(20000 + i, 'dan', '2030-01-04 00:00+00', 1 + i, 2)) FROM generate_series(1, 20) AS i)), 't', 'twenty more reservations are accepted');
 my $many = page('04 00:00', '05 00:00');
-is(join(' ', $many =~ /<\/svg>(\d) (?:often, )?(reservation_\d+_\d+|\d+ others)/g), join(' ', 1, 'reservation_1_10003', (map { ($_, 'reservation_1_' . (20022 - $_)) } 2 .. 7), 8, '14 others'), 'the largest by name, the rest together');
-is(scalar(() = $many =~ /<path class="area /g), 16, 'in each chart');
+is(join(' ', $many =~ /<\/svg>(\d) (?:often, )?(reservation_\d+_\d+|\d+ others)/g), join(' ', 1, 'reservation_1_10003', (map { ($_, 'reservation_1_' . (20022 - $_)) } 2 .. 7), 8, '14 others'), 'the largest reservations are named, the others are one area');
+is(scalar(() = $many =~ /<path class="area /g), 16, 'each chart has all areas');
 
 # Markup in names is shown as text.
 foreach my $number (0 .. $#markup)
 {
 	my $text = $markup[$number] =~ s/'/''/gr;
 
-	is($node->safe_psql('postgres', "INSERT INTO yquota.project (name) VALUES ('$text'); UPDATE yquota.reservation_definition SET project = '$text', username = '$text', reservation_name = '$text' WHERE reservation_id = 'reservation_1_1000' || $number + 1 RETURNING 1"), 1, 'a reservation is called so');
+	is($node->safe_psql('postgres', "INSERT INTO yquota.project (name) VALUES ('$text'); UPDATE yquota.reservation_definition SET project = '$text', username = '$text', reservation_name = '$text' WHERE reservation_id = 'reservation_1_1000' || $number + 1 RETURNING 1"), 1, 'a reservation gets the name');
 }
 my $named = page('02 00:00', '03 00:00');
 foreach my $text (@markup)
@@ -132,7 +132,7 @@ foreach my $text (@markup)
 	my $count = () = $named =~ /\Q$escaped\E/g;
 
 	is(index($named, $text), -1, "$text is not markup");
-	cmp_ok($count, '>=', 2 + 2 + 2 + 3, 'the text is shown wherever it belongs');
+	cmp_ok($count, '>=', 2 + 2 + 2 + 3, 'the text is shown in every place that it has');
 }
 unlike($named, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
 
@@ -149,7 +149,7 @@ foreach my $case ([ q('root.plan', '2030-01-02+00', '2030-01-01+00'), qr/"to" is
 # Roles that may see the plan see all of it, and members see nothing.
 like($node->safe_psql('postgres', "SET ROLE $_; SELECT yquota.reservation_plan_html('root.plan', '2030-01-04 00:00+00', '2030-01-05 00:00+00')"), qr/14 others/, "$_ sees it") foreach qw(viewer operator);
 my (undef, undef, $denied) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.reservation_plan_html('root.plan')));
-like($denied, qr/permission denied for function reservation_plan_html/, 'a member does not');
+like($denied, qr/permission denied for function reservation_plan_html/, 'a member cannot see the page');
 $node->stop;
 
 if (is_soak())
@@ -166,7 +166,7 @@ if (is_soak())
 	foreach my $width (1280, 390)
 	{
 		system("timeout 60 @browser --window-size=$width,2000 --screenshot=$directory/$width.png file://$directory/plan.html 2>/dev/null");
-		cmp_ok(-s "$directory/$width.png", '>', 20000, "on a screen of $width pixels");
+		cmp_ok(-s "$directory/$width.png", '>', 20000, "the page is drawn on a screen of $width pixels");
 	}
 }
 

@@ -102,14 +102,14 @@ for (; soak_goes_on($cycles, 3, 30); $cycles++)
 
 	$load->connect_clients;
 	$kill{$kind}->(LEAST_STATEMENTS + int rand LEAST_STATEMENTS);
-	is($load->differences, '', "cycle $cycles, $kind: what was told is there, what was asked for waits or started, once");
+	is($load->differences, '', "cycle $cycles, $kind: every acknowledged change is there, and every request waits or was served once");
 	is(join("\n", $load->exceeded), '', "cycle $cycles, $kind: no limit is exceeded");
-	is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', "cycle $cycles, $kind: the books are proven");
-	cmp_ok($load->{containers}, '>', $containers, "cycle $cycles, $kind: and scheduling went on");
+	is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', "cycle $cycles, $kind: the books prove themselves");
+	cmp_ok($load->{containers}, '>', $containers, "cycle $cycles, $kind: scheduling went on");
 	last if !Test::More->builder->is_passing;
 }
 is(join("\n", @{ $load->{unexpected} }), '', 'no statement failed for another reason');
-cmp_ok($load->{lost}, '>', 0, 'there were statements of which nobody knew what had become');
+cmp_ok($load->{lost}, '>', 0, 'clients lost the answers of some statements');
 note("$load->{statements} statements, $load->{lost} of unknown outcome, $load->{containers} containers, $cycles kills");
 $server->stop;
 done_testing();

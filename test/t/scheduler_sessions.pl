@@ -51,9 +51,9 @@ sub are_right
 		push @decided, $decided;
 	}
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is_deeply(\@decided, \@expected, "$name: every session decides what a dry run says");
-	is(sql('SELECT * FROM yquota.verify()'), '', "$name: the books are proven");
-	is(sql('SELECT container_id FROM yquota.container EXCEPT SELECT container_id FROM yquota.decision'), '', "$name: of everything that runs there is a decision");
+	is_deeply(\@decided, \@expected, "$name: every session decides as a dry run does");
+	is(sql('SELECT * FROM yquota.verify()'), '', "$name: the books prove themselves");
+	is(sql('SELECT container_id FROM yquota.container EXCEPT SELECT container_id FROM yquota.decision'), '', "$name: every running container has a decision");
 	return;
 }
 
@@ -97,16 +97,16 @@ foreach my $end (qw(COMMIT ROLLBACK))
 			$node->start;
 			connect_sessions();
 		}
-		is(failure($session{two}, "SET lock_timeout = '100ms';\n$cycle)"), '55P03', "$name: meanwhile cycles wait");
-		is(failure($session{two}, "SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 7)"), '55P03', "$name: and requests");
-		is(failure($session{two}, "SELECT yquota.acknowledge_decisions('{0}')"), 'none', "$name: but not acknowledgements");
-		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: nor events");
+		is(failure($session{two}, "SET lock_timeout = '100ms';\n$cycle)"), '55P03', "$name: other cycles wait");
+		is(failure($session{two}, "SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 7)"), '55P03', "$name: requests wait");
+		is(failure($session{two}, "SELECT yquota.acknowledge_decisions('{0}')"), 'none', "$name: acknowledgements do not wait");
+		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: events do not wait");
 		$session{two}->run('RESET lock_timeout');
 		# some sessions learn of the outcome by the rows that they find, and others had read the
 		# rows before
 		$session{$crashes ? 'one' : 'three'}->run("$end PREPARED 'cycle'");
 		are_right($name);
-		is(sql("SELECT count(*) FROM yquota.container_event WHERE container_id = '$id' AND event = 'CONTAINER_START'"), 1, "$name: its first container has started once, now or later");
+		is(sql("SELECT count(*) FROM yquota.container_event WHERE container_id = '$id' AND event = 'CONTAINER_START'"), 1, "$name: the first container has started once, now or later");
 	}
 }
 
@@ -138,10 +138,10 @@ sub ends_with
 
 	$interrupt->();
 	1 until $one = $session{one}->read;
-	is($one->{sqlstate}, $sqlstate, "$name: the cycle that waits in its INSERT ends");
+	is($one->{sqlstate}, $sqlstate, "$name: the cycle that waits in its INSERT is ended");
 	$session{three}->run('ROLLBACK');
 	1 until $two = $session{two}->read;
-	is($two->{sqlstate}, undef, "$name: the one that waits for it goes on");
+	is($two->{sqlstate}, undef, "$name: the cycle that waits for the first one goes on");
 	if ($one->{lost})
 	{
 		$session{one}->close;
@@ -170,7 +170,7 @@ wait_until_waiting(1);
 sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'");
 my $outcome;
 1 until $outcome = $session{two}->read;
-is($outcome->{sqlstate}, undef, 'a session that waits for an idle session goes on when that is terminated');
+is($outcome->{sqlstate}, undef, 'a session that waits for an idle session goes on when the idle session is terminated');
 $session{one}->close;
 $session{one} = Client->new($node, $database);
 are_right('terminated, idle');
@@ -202,5 +202,5 @@ are_right('after many cycles');
 
 $_->close foreach values %session;
 $node->stop;
-is(count_in_log($node, qr/PANIC|terminated by signal|TRAP/), 0, 'no process of the server crashed');
+is(count_in_log($node, qr/PANIC|terminated by signal|TRAP/), 0, 'no server process crashed');
 done_testing();

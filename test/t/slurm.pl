@@ -84,7 +84,7 @@ sub feed
 	append_to_file($listing, join("\n", $header, @lines) . "\n");
 	is(system("psql -X -q -A -t -f docs/examples/slurm/sacct_events.sql < $listing > $listing.events"), 0, "$name: the listing is read");
 	is(system("perl docs/examples/yquota_feed $spool spool < $listing.events > /dev/null"), 0, "$name: its events are spooled");
-	is(system("perl docs/examples/yquota_feed $spool send 2> $listing.told"), 0, "$name: and sent");
+	is(system("perl docs/examples/yquota_feed $spool send 2> $listing.told"), 0, "$name: its events are sent");
 	ok(!-e "$spool/refused.jsonl", "$name: each line is an event");
 	return slurp_file("$listing.told");
 }
@@ -96,14 +96,14 @@ SELECT container_id, sum(amount), max("to") AT TIME ZONE 'UTC', (array_agg(exit_
 FROM yquota_internal.charge_in_effect GROUP BY container_id ORDER BY min("from"), container_id COLLATE "C"
 SQL
 
-is(feed('during', @during), '', 'nothing is said of a listing that is right');
+is(feed('during', @during), '', 'a correct listing gives no warning');
 is(sql($running), <<'ROWS' =~ s/\n\z//r, 'a running or suspended job runs in the books');
 cluster_26_1795679943|physics|root.batch|[memory-mb=3001,vcores=3]|2026-11-26 07:59:03
 cluster_27_1795679946|physics|root.batch|[memory-mb=1024,vcores=1]|2026-11-26 07:59:06
 ROWS
 
-is(feed('after', @after), '', 'nothing is said of a listing that overlaps the first');
-is(sql($running), '', 'nothing runs any more');
+is(feed('after', @after), '', 'a listing that overlaps the first gives no warning');
+is(sql($running), '', 'no job is running any more');
 my $costs_of_runs = <<'ROWS';
 cluster_10_1795679497|5|2026-11-26 07:51:42|0
 cluster_11_1795679497|5|2026-11-26 07:51:42|0
@@ -133,9 +133,9 @@ cluster_25_1795679943|10|2026-11-26 07:59:08|0
 cluster_26_1795679943|36|2026-11-26 07:59:15|-106
 cluster_27_1795679946|7|2026-11-26 07:59:15|-106
 ROWS
-is(sql($costs) . "\n", $costs_of_runs, 'a run costs its time without suspensions at its dearest resource, a vcore or 1024 MiB or a GPU for a credit a second');
-is(feed('written', @written), '', 'nothing is said of jobs that the cluster did not have');
-is(sql($costs) . "\n", $costs_of_runs . <<'ROWS', 'the jobs cost the resources that they held, in every unit of the listing');
+is(sql($costs) . "\n", $costs_of_runs, 'a run costs its time without suspensions, at the price of its dominant resource: a vcore, 1024 MiB or a GPU for one credit a second');
+is(feed('written', @written), '', 'a listing of jobs that the cluster did not have gives no warning');
+is(sql($costs) . "\n", $costs_of_runs . <<'ROWS', 'these jobs cost the resources that they held, in every unit of the listing');
 cluster_28_1795680000|10.25390625|2026-11-26 08:00:07|-104
 cluster_30_1795680000|30|2026-11-26 08:00:10|0
 cluster_32_1795680000|172800|2026-11-27 08:00:00|0
@@ -143,12 +143,12 @@ ROWS
 
 # An account that is not a project
 like(feed('unknown', 'cluster|40|40|root|chemistry|batch|COMPLETED|0:0|2026-11-26T08:00:00|2026-11-26T08:00:10|10|n1|cpu=1,mem=1M'),
-	qr/WARNING: +01000: +2 events were set aside\nDETAIL: +The first problem is: project "chemistry" does not exist\./, 'the client tells what was set aside');
+	qr/WARNING: +01000: +2 events were set aside\nDETAIL: +The first problem is: project "chemistry" does not exist\./, 'the client reports how many events were set aside');
 
 # Send the same listings again in another order, in one spool
 my $before = sql("SELECT * FROM yquota.charge ORDER BY container_id, number");
-is(feed('again', reverse(@written), reverse(@after), @during), '', 'nothing is said of listings that come again');
-is(sql("SELECT * FROM yquota.charge ORDER BY container_id, number"), $before, 'repeated listings change nothing');
+is(feed('again', reverse(@written), reverse(@after), @during), '', 'repeated listings give no warning');
+is(sql("SELECT * FROM yquota.charge ORDER BY container_id, number"), $before, 'repeated listings change no charge');
 is(sql('SELECT * FROM yquota.verify()'), '', 'the books are right');
 
 done_testing();

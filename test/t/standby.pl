@@ -61,33 +61,33 @@ $primary->safe_psql('postgres', <<~'SQL');
 is_shown_alike('containers, requests, reservations and decisions');
 my $would = 'SELECT * FROM yquota.schedule(dry_run => true, explain => true)';
 
-is($standby->safe_psql('postgres', $would), $primary->safe_psql('postgres', $would), 'a dry run decides on a standby what it does on the primary');
-like($standby->safe_psql('postgres', $would), qr/^swapped\|container_1_0001_01_000003\|.*\|n3\|/m, 'a dry run on a standby does decide');
+is($standby->safe_psql('postgres', $would), $primary->safe_psql('postgres', $would), 'a dry run on a standby decides as on the primary');
+like($standby->safe_psql('postgres', $would), qr/^swapped\|container_1_0001_01_000003\|.*\|n3\|/m, 'a dry run on a standby makes decisions');
 
 # A submission that would hold credit
 my $holding = q(SELECT decided_by, quoted_cost, held, available FROM yquota.submit_application('application_1_0009', 'ann', '{}', 'a', project => 'lab', lifetime => 10,
 	hold => 'quote', expected => ARRAY[('*', '[vcores=1]', 1, NULL, NULL, NULL, NULL, NULL, NULL)::yquota.container_request], dry_run => true));
 
-is($standby->safe_psql('postgres', $holding), $primary->safe_psql('postgres', $holding), 'a dry run of a submission says there what it would hold');
-like($standby->safe_psql('postgres', $holding), qr/^(?:\|10\|10\||hold\|10\|\|[-\d.]+)$/, 'which is the cost of its containers');
+is($standby->safe_psql('postgres', $holding), $primary->safe_psql('postgres', $holding), 'a dry run of a submission on the standby returns the hold that it would place');
+like($standby->safe_psql('postgres', $holding), qr/^(?:\|10\|10\||hold\|10\|\|[-\d.]+)$/, 'the hold is the cost of the containers');
 
 # A session of the standby has already cached prices
 my $session = $standby->background_psql('postgres');
 my $balance = q(SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab');
 
-like($session->query($balance), qr/^3600\|1$/m, 'a session of the standby');
+like($session->query($balance), qr/^3600\|1$/m, 'a session of the standby reads a balance');
 $primary->safe_psql('postgres', <<~'SQL');
 	SELECT yquota.set_multiplier('GENERAL', 3);
 	SELECT yquota.set_clock('2026-03-02 11:00+00');
 	SELECT yquota.quota_compute();
 	SQL
 is_shown_alike('a new price and a new clock');
-like($session->query($balance), qr/^14400\|3$/m, 'the session has learnt of both');
+like($session->query($balance), qr/^14400\|3$/m, 'the session has noticed the new price and the new clock');
 $primary->safe_psql('postgres', <<~'SQL');
 	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('late morning', 'GENERAL', 'UTC', '10:30', '12:00', 0.5);
 	SQL
 is_shown_alike('a calendar');
-like($session->query($balance), qr/^14400\|1.5$/m, 'the session has learnt of it, too');
+like($session->query($balance), qr/^14400\|1.5$/m, 'the session has noticed the new calendar');
 $session->quit;
 
 foreach my $statement (

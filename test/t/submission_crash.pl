@@ -143,9 +143,9 @@ for (my $round = 0; soak_goes_on($round, 2, 10, 40); $round++)
 	my $count = run_clients($level, 1, is_soak() ? 400 : 80,
 		'submit@10' => $submit, 'finish@6' => $finish, 'move@4' => $move, 'look@1' => $look);
 
-	is($count->{deadlocks}, 0, "$level: statements about the same queues do not wait in a circle");
-	is($count->{conflicts}, 0, "$level: nothing to repeat");
-	is($count->{done}, CLIENTS * (is_soak() ? 400 : 80), "$level: every statement got through");
+	is($count->{deadlocks}, 0, "$level: statements about the same queues cause no deadlock");
+	is($count->{conflicts}, 0, "$level: no statement has to be repeated");
+	is($count->{done}, CLIENTS * (is_soak() ? 400 : 80), "$level: every statement succeeded");
 	is($node->safe_psql($database, $wrong), '', "$level: no limit is exceeded, counters are right");
 }
 
@@ -155,7 +155,7 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 50); $round++)
 {
 	my $count = run_clients('read committed', 1000, 4, two => "BEGIN;\n$submit\\sleep 1 ms\n${submit}COMMIT;\n");
 
-	is($count->{done}, CLIENTS * 4, "transactions about several queues get through in the end ($count->{retries} repetitions)");
+	is($count->{done}, CLIENTS * 4, "transactions about several queues succeed in the end ($count->{retries} repetitions)");
 	is($node->safe_psql($database, $wrong), '', 'no limit is exceeded, counters are right');
 }
 
@@ -312,13 +312,13 @@ for (; soak_goes_on($cycles, 3, 60); $cycles++)
 	wait_until_gone(@gone);
 	$node->start if $is_postmaster;
 	wait_until_up($node);
-	is(differences(), '', "cycle $cycles: what was acknowledged is there, what was rolled back is not");
+	is(differences(), '', "cycle $cycles: acknowledged statements are there, rolled back ones are not");
 	is($node->safe_psql($database, $wrong), '', "cycle $cycles: no limit is exceeded, counters are right");
 	# make room for new applications
 	$node->safe_psql($database, q(SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL ORDER BY random() LIMIT 25));
 }
 is(join("\n", @{ $total{unexpected} // [] }), '', 'no statement failed for another reason');
-cmp_ok($total{acknowledged}, '>', ENOUGH * $cycles, 'there was something to lose');
+cmp_ok($total{acknowledged}, '>', ENOUGH * $cycles, 'many statements were acknowledged before the crashes');
 note("$total{statements} statements, $total{acknowledged} acknowledged and $total{unknown} unknown in $total{kills} kills");
 $node->stop;
 done_testing();

@@ -40,21 +40,21 @@ sub dies_after
 }
 
 dies_after('BEGIN', $transfer);
-is($node->safe_psql('postgres', $balances), "lab|90\nweb|0", 'a transfer that is not committed has moved nothing');
+is($node->safe_psql('postgres', $balances), "lab|90\nweb|0", 'after the crash, an uncommitted transfer has moved nothing');
 dies_after('BEGIN', $transfer, 'COMMIT');
-is($node->safe_psql('postgres', $balances), "lab|20\nweb|70", 'one that is committed has');
+is($node->safe_psql('postgres', $balances), "lab|20\nweb|70", 'after the crash, a committed transfer has moved its credit');
 my $id = $node->safe_psql('postgres', $transfer);
 
-is($node->safe_psql('postgres', 'SELECT string_agg(transfer_id::text, $$,$$) FROM yquota.credit_transfer'), $id, 'and repeated without an answer gives the first one');
-is($node->safe_psql('postgres', $balances), "lab|20\nweb|70", 'and moves nothing again');
-is($node->safe_psql('postgres', $parts), "lab|-70|f\nweb|20|f\nweb|50|t", 'each part has its end');
+is($node->safe_psql('postgres', 'SELECT string_agg(transfer_id::text, $$,$$) FROM yquota.credit_transfer'), $id, 'a repeated transfer returns the first one');
+is($node->safe_psql('postgres', $balances), "lab|20\nweb|70", 'a repeated transfer moves nothing');
+is($node->safe_psql('postgres', $parts), "lab|-70|f\nweb|20|f\nweb|50|t", 'each part of the transfer keeps its own expiry');
 
 dies_after('BEGIN', $reverse);
-is($node->safe_psql('postgres', $balances), "lab|20\nweb|70", 'a reversal that is not committed has returned nothing');
+is($node->safe_psql('postgres', $balances), "lab|20\nweb|70", 'after the crash, an uncommitted reversal has returned nothing');
 dies_after('BEGIN', $reverse, 'COMMIT');
-is($node->safe_psql('postgres', $balances), "lab|90\nweb|0", 'one that is committed has');
-is($node->safe_psql('postgres', $reverse), '0|70|0', 'and repeated without an answer tells so');
-is($node->safe_psql('postgres', $balances), "lab|90\nweb|0", 'and returns nothing again');
+is($node->safe_psql('postgres', $balances), "lab|90\nweb|0", 'after the crash, a committed reversal has returned the credit');
+is($node->safe_psql('postgres', $reverse), '0|70|0', 'a repeated reversal returns the result of the first one');
+is($node->safe_psql('postgres', $balances), "lab|90\nweb|0", 'a repeated reversal returns nothing again');
 is($node->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'the books prove themselves');
 
 $node->stop;

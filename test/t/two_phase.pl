@@ -102,9 +102,9 @@ is_proven($node, 'books', 'prepared');
 crash();
 is(prepared(), '1', 'the prepared transaction is there after a crash');
 is(balance(), $before, 'prepared, after a crash: the balance is as before');
-is_soon($node, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'books')", 'prepared, after a crash: the worker is back');
+is_soon($node, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'books')", 'prepared, after a crash: the worker is at work');
 like(failure("SET lock_timeout = '100ms'; INSERT INTO yquota.container_event ($columns) SELECT $columns FROM script WHERE container_id = 'a-5' AND event = 'CONTAINER_START'"),
-	qr/55P03:/, 'a session that sends an event of one of its containers waits');
+	qr/55P03:/, 'a session that sends an event of a prepared container waits');
 is(failure(start_sql('free', 'p0')), '', 'a session that sends another event does not wait');
 isnt(sql('SELECT yquota.quota_compute()'), '', 'compaction does not wait');
 is_proven($node, 'books', 'prepared, compacted');
@@ -118,15 +118,15 @@ is_same_as_control($node, 'books', 'control', 'a', 'committed by another session
 my $session = $node->background_psql('books', on_error_stop => 0);
 $session->query("BEGIN; INSERT INTO yquota.project (name) VALUES ('ghost'); " . start_sql('g1', 'ghost') . "; PREPARE TRANSACTION 'ghost'");
 $session->query(start_sql('g2', 'ghost'));
-is($session->query("SELECT count(*) FROM yquota.container WHERE container_id = 'g2'"), '0', 'a project that is only prepared does not exist for its own session');
+is($session->query("SELECT count(*) FROM yquota.container WHERE container_id = 'g2'"), '0', 'a prepared project does not exist for the session that prepared it');
 finish('ghost', 0);
 $session->query(start_sql('g2', 'ghost'));
-is($session->query("SELECT count(*) FROM yquota.container WHERE project = 'ghost'"), '0', 'a project that was prepared does not exist after the rollback');
+is($session->query("SELECT count(*) FROM yquota.container WHERE project = 'ghost'"), '0', 'a prepared project does not exist after its rollback');
 $session->query("BEGIN; INSERT INTO yquota.project (name) VALUES ('late'); " . start_sql('l1', 'late') . "; PREPARE TRANSACTION 'late'");
 crash();
 finish('late', 1);
-is(failure(start_sql('l2', 'late')), '', 'when it is committed it does');
-is(sql("SELECT string_agg(container_id, ' ' ORDER BY container_id) FROM yquota.container WHERE project = 'late'"), 'l1 l2', 'with all its containers');
+is(failure(start_sql('l2', 'late')), '', 'a prepared project exists after its commit');
+is(sql("SELECT string_agg(container_id, ' ' ORDER BY container_id) FROM yquota.container WHERE project = 'late'"), 'l1 l2', 'all containers of the project are there');
 
 # After its commit, every session knows of a waiting event
 $session = $node->background_psql('books', on_error_stop => 0);
@@ -135,7 +135,7 @@ sql("SET yquota.on_bad_event = 'set_aside'; BEGIN; " . finish_sql('w1') . "; PRE
 $session->query(start_sql('w2', 'p0'));
 finish('waits', 1);
 $session->query(start_sql('w1', 'p0'));
-is(sql("SELECT count(*) FROM yquota.charge WHERE container_id = 'w1'"), '1', 'a FINISH that waited, committed in two steps, is applied by the START');
+is(sql("SELECT count(*) FROM yquota.charge WHERE container_id = 'w1'"), '1', 'a FINISH that waited is applied by the START, which is committed in two steps');
 
 # A price change: compaction waits for it, and charges made in the meantime are corrected
 sql("BEGIN; SELECT yquota.set_multiplier('GENERAL', 9, yquota.clock() + '1 min'); PREPARE TRANSACTION 'price'");
@@ -148,13 +148,13 @@ my $charged = $session->query("SELECT amount FROM yquota.charge WHERE container_
 is(sql('SELECT yquota_internal.compact_counters()'), '0', 'while a price is prepared, nothing is compacted');
 finish('price', 1);
 sql('SELECT yquota.quota_compute()');
-cmp_ok($session->query("SELECT sum(amount) FROM yquota.charge WHERE container_id = 'l1'"), '>', $charged, 'a charge by the old price is corrected');
-is($session->query("SELECT sum(amount) = yquota_internal.accrued('[vcores=1]', NULL, '2026-03-02 10:00+00', '$at') FROM yquota.charge WHERE container_id = 'l1'"), 't', 'to what it costs');
+cmp_ok($session->query("SELECT sum(amount) FROM yquota.charge WHERE container_id = 'l1'"), '>', $charged, 'a charge at the old price is corrected');
+is($session->query("SELECT sum(amount) = yquota_internal.accrued('[vcores=1]', NULL, '2026-03-02 10:00+00', '$at') FROM yquota.charge WHERE container_id = 'l1'"), 't', 'the corrected charge is exact');
 $session->quit;
 is_proven($node, 'books', 'after a prepared price');
 $node->safe_psql('control', "SELECT yquota.set_multiplier('GENERAL', 9, yquota.clock() + '1 min'); SELECT yquota.set_clock('$at')");
 
-like(failure("BEGIN; SELECT yquota.start_worker(); PREPARE TRANSACTION 'worker'"), qr/0A000: cannot PREPARE a transaction that starts a yquota worker/, 'starting a worker cannot be prepared');
+like(failure("BEGIN; SELECT yquota.start_worker(); PREPARE TRANSACTION 'worker'"), qr/0A000: cannot PREPARE a transaction that starts a yquota worker/, 'a transaction that starts a worker cannot be prepared');
 
 # Several prepared transactions at once, some of which are rolled back and sent again
 for (my $round = 0; soak_goes_on($round, 2, 15); $round++)
@@ -185,10 +185,10 @@ for (my $round = 0; soak_goes_on($round, 2, 15); $round++)
 		  . sql("COPY (SELECT $columns FROM script WHERE container_id LIKE '$prefix-%' ORDER BY number) TO STDOUT") . "\n\\.\n");
 	is(sql("SELECT count(*), sum(cost) FROM yquota.container_cost WHERE container_id LIKE '$prefix-%'"),
 		$node->safe_psql('control', "SELECT count(*), sum(cost) FROM yquota.container_cost WHERE container_id LIKE '$prefix-%'"),
-		"round $round: the books are those of a control");
+		"round $round: the books are those of a control database");
 }
 
-is(prepared(), '0', 'nothing is left');
+is(prepared(), '0', 'no prepared transaction is left');
 $node->stop;
 note('two phases: ' . join ', ', map { "$count{$_} $_" } sort keys %count);
 done_testing();

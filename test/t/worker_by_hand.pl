@@ -34,15 +34,15 @@ is($node->safe_psql('work', 'SELECT ' . status("state || ' ' || failures")),
 # Starting
 $node->safe_psql('work', 'BEGIN; SELECT yquota.start_worker(); ROLLBACK');
 my ($code, $out, $error) = $node->psql('work', "BEGIN;\nSELECT yquota.start_worker();\nPREPARE TRANSACTION 'x';");
-like($error, qr/cannot PREPARE a transaction that starts a yquota worker/, 'a prepared transaction cannot start one');
+like($error, qr/cannot PREPARE a transaction that starts a yquota worker/, 'a prepared transaction cannot start a worker');
 is(count_in_log($node, qr/yquota worker of database "work" started/), 0, 'a transaction that is rolled back does not start a worker');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
-is_soon($node, 'work', status("state = 'running'"), 'start_worker() starts one');
+is_soon($node, 'work', status("state = 'running'"), 'start_worker() starts a worker');
 is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker advances the mark');
 my $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
-ok($node->poll_query_until('work', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota worker'"), 'another one does not stay');
-is(worker_pid($node, 'work'), $pid, 'the first one does');
+ok($node->poll_query_until('work', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota worker'"), 'a second worker leaves');
+is(worker_pid($node, 'work'), $pid, 'the first worker stays');
 $node->safe_psql('work', 'CREATE ROLE reader; GRANT SELECT ON yquota.worker_status TO reader');
 is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' || pid")),
 	"running $pid", 'a role that may read worker_status sees the worker');
@@ -63,10 +63,10 @@ live_through($node, 'work', 1, '1 day');
 set_clock($node, 'work', '2030-01-02 01:00 UTC');
 is_soon($node, 'work', status("last_price_at = '2030-01-02 01:00 UTC'"), 'prices are computed after an hour');
 is($node->safe_psql('work', 'SELECT ' . mark() . " = '2030-01-02 00:00 UTC'"),
-	't', 'the mark is not due for a day');
+	't', 'the mark is not due before a day has passed');
 $node->append_conf('postgresql.conf', "yquota.compute_interval = '30min'");
 $node->reload;
-is_soon($node, 'work', mark() . " = '2030-01-02 01:00 UTC'", 'a shorter interval makes it due at once');
+is_soon($node, 'work', mark() . " = '2030-01-02 01:00 UTC'", 'with a shorter interval the mark is due at once');
 
 # An error is recorded, delays nothing else, and the worker recovers from it.
 $node->safe_psql('work', q(ALTER TABLE yquota.container_event ADD CONSTRAINT refused CHECK (source <> 'yquota worker') NOT VALID));
@@ -74,25 +74,25 @@ set_clock($node, 'work', '2030-01-03 00:00 UTC');
 is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'compute: %refused%' AND last_error_at = '2030-01-03 00:00 UTC')),
 	'an error is recorded');
 is_soon($node, 'work', status("last_price_at = '2030-01-03 00:00 UTC' AND last_compact_at = last_price_at AND last_compute_at < last_price_at"),
-	'the other tasks go on');
-is_soon($node, 'work', status('failures > 1'), 'the failed task is tried again, by itself');
+	'the other tasks are done');
+is_soon($node, 'work', status('failures > 1'), 'the failed task is tried again automatically');
 cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?yquota worker of database "work", task "compute"/s),
 	'>', 1, 'each attempt is logged with its context');
 $node->safe_psql('work', 'ALTER TABLE yquota.container_event DROP CONSTRAINT refused');
 $node->reload;
-is_soon($node, 'work', mark() . " = '2030-01-03 00:00 UTC'", 'a reload makes it try at once');
-is_soon($node, 'work', status('failures = 0 AND last_error IS NOT NULL'), 'success ends the failures, the last error is kept');
-is(worker_pid($node, 'work'), $pid, 'all by the same process');
+is_soon($node, 'work', mark() . " = '2030-01-03 00:00 UTC'", 'after a reload the worker tries again at once');
+is_soon($node, 'work', status('failures = 0 AND last_error IS NOT NULL'), 'success resets the count of failures, and the last error is kept');
+is(worker_pid($node, 'work'), $pid, 'the same process has done all this');
 
 # When open transactions hold locks, tasks are postponed, which is not a failure.
 my $administrator = $node->background_psql('work');
 $administrator->query_safe('BEGIN; LOCK TABLE yquota.price_group, yquota.pricing_change IN ACCESS EXCLUSIVE MODE');
 set_clock($node, 'work', '2030-01-04 00:00 UTC');
 is_soon($node, 'work', status(q('price' = ANY (postponed) AND failures = 0 AND last_price_at < '2030-01-04 00:00 UTC')),
-	'prices are postponed while somebody holds their lock');
+	'prices are postponed while another session holds their lock');
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'worker_postponed' AND subject = 'price' AND cleared_at IS NULL)),
-	'1', 'there is an alert');
-is_soon($node, 'work', mark() . " = '2030-01-04 00:00 UTC'", 'the mark is not');
+	'1', 'an alert is raised');
+is_soon($node, 'work', mark() . " = '2030-01-04 00:00 UTC'", 'the mark is not postponed');
 $administrator->query_safe('COMMIT');
 $administrator->quit;
 is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04 00:00 UTC')), 'prices are computed when the lock is free');
@@ -106,7 +106,7 @@ $node->safe_psql('work', <<~'SQL');
 	INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'day', 3);
 	SQL
 set_clock($node, 'work', '2030-01-06 00:00 UTC');
-is_soon($node, 'work', <<~'SQL', 'credit is looked after');
+is_soon($node, 'work', <<~'SQL', 'grants expire and alerts are raised');
 	(SELECT count(*) = 4 FROM yquota.quota_grant WHERE kind = 'budget')
 	AND (SELECT count(*) = 3 AND sum(lost) = 2 * 3 + 5 FROM yquota.expired_grant)
 	AND (SELECT remaining = 3 FROM yquota.project_balance WHERE project = 'lab')
@@ -139,13 +139,13 @@ foreach my $expected ([ '01:00', 0.5 ], [ '03:00', 0.5, 0.8, 1 ])
 $node->safe_psql('work', "INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'web1')");
 live_through($node, 'work', 1, '1 hour');
 $heard .= $listener->query_safe('SELECT 1');
-is(() = $heard =~ /notification "yquota"/g, 3, 'each is told once');
+is(() = $heard =~ /notification "yquota"/g, 3, 'each alert is notified once');
 is_deeply([ $heard =~ /payload "(\{.*\})" received/g ],
 	[ split /\n/, $node->safe_psql('work', q(SELECT jsonb_build_object('kind', kind, 'alert_id', alert_id) FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id)) ],
-	'by its number and nothing more, because every role may listen');
+	'a notification has only the number of the alert, because every role may listen');
 $node->safe_psql('work', q(CREATE ROLE webmaster; CREATE ROLE librarian; SELECT yquota.allow_role('webmaster', 'member', 'web'), yquota.allow_role('librarian', 'member', 'lab')));
 is_deeply([ map { decode_json($_) } split /\n/, $node->safe_psql('work', 'SET ROLE webmaster; SELECT figures FROM yquota.readable_alert ORDER BY alert_id') ],
-	[ figures(0.5, 0, 3600, 3000), figures(0.8, 0, 10800, -4200), figures(1, 1, 10800, -4200) ], 'members read what there is to know');
+	[ figures(0.5, 0, 3600, 3000), figures(0.8, 0, 10800, -4200), figures(1, 1, 10800, -4200) ], 'members read the figures of alerts');
 is($node->safe_psql('work', 'SET ROLE librarian; SELECT count(*) FROM yquota.readable_alert'), 0, 'members do not read the other columns');
 $listener->quit;
 
@@ -154,24 +154,24 @@ $node->safe_psql('postgres', "ALTER DATABASE work SET $_")
   for "default_transaction_read_only = on", "search_path = nowhere", "session_replication_role = replica", "default_transaction_isolation = serializable";
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
 $node->safe_psql('work', 'SET default_transaction_read_only = off; SELECT yquota.start_worker()');
-is_soon($node, 'work', status("state = 'running' AND pid <> $pid"), 'a new one runs under hostile settings');
+is_soon($node, 'work', status("state = 'running' AND pid <> $pid"), 'a new worker runs under hostile settings');
 $node->safe_psql('postgres', 'ALTER DATABASE work RESET ALL');
 live_through($node, 'work', 1, '1 day');
-is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'without an error');
+is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'the worker has no errors');
 
 # The worker is stopped, and started again before it has left
 $node->safe_psql('work', 'SELECT yquota.stop_worker(); SELECT yquota.start_worker()');
-is_soon($node, 'work', status("state = 'running'"), 'stopped and started again, one runs');
+is_soon($node, 'work', status("state = 'running'"), 'after stop_worker() and start_worker() a worker runs');
 live_through($node, 'work', 1, '1 day');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
-is_soon($node, 'work', status("state = 'stopped'"), 'stop_worker() stops it');
+is_soon($node, 'work', status("state = 'stopped'"), 'stop_worker() stops the worker');
 
 # A DROP EXTENSION that is rolled back changes nothing. While it is open the worker waits for it, but not forever.
 # When it commits, the worker leaves.
 my $waits = "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND wait_event_type = 'Lock')";
 $administrator = $node->background_psql('work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
-is_soon($node, 'work', status("state = 'running'"), 'started again');
+is_soon($node, 'work', status("state = 'running'"), 'the worker is started again');
 $administrator->query_safe('BEGIN; DROP EXTENSION yquota');
 $node->reload;
 is_soon($node, 'postgres', $waits, 'the worker waits for an open DROP EXTENSION');
@@ -182,10 +182,10 @@ $administrator->query_safe('BEGIN; DROP EXTENSION yquota');
 $node->reload;
 is_soon($node, 'postgres', $waits, 'the worker waits for DROP EXTENSION again');
 $pid = worker_pid($node, 'work');
-is($node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)"), 't', 'the worker ends when it is told so while it waits');
+is($node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)"), 't', 'a waiting worker ends when it is terminated');
 $administrator->query_safe('ROLLBACK');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
-is_soon($node, 'work', status("state = 'running'"), 'another one comes');
+is_soon($node, 'work', status("state = 'running'"), 'another worker starts');
 $administrator->query_safe('BEGIN; DROP EXTENSION yquota');
 $node->reload;
 is_soon($node, 'postgres', $waits, 'the next worker waits, too');
@@ -196,15 +196,15 @@ start_at($node, 'work', '2030-01-01 00:00 UTC');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'the worker starts with the next extension');
 $node->safe_psql('work', 'DROP EXTENSION yquota');
-is_soon($node, 'postgres', "NOT $running", 'the worker leaves its sleep when the extension is dropped');
-is(count_in_log($node, qr/ERROR: .*does not exist/), 0, 'without errors');
+is_soon($node, 'postgres', "NOT $running", 'a sleeping worker leaves when the extension is dropped');
+is(count_in_log($node, qr/ERROR: .*does not exist/), 0, 'the worker has no errors');
 
 # DROP DATABASE ... WITH (FORCE) works while a worker runs.
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'a worker runs');
 is($node->psql('postgres', 'DROP DATABASE work WITH (FORCE)'), 0, 'DROP DATABASE ... WITH (FORCE) ends it');
-is($node->safe_psql('postgres', "SELECT $running"), 'f', 'for good');
+is($node->safe_psql('postgres', "SELECT $running"), 'f', 'the worker does not come back');
 
 $node->stop;
 done_testing();

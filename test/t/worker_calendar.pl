@@ -25,27 +25,27 @@ $node->safe_psql('work', <<~'SQL');
 	SELECT yquota.start_worker();
 	SQL
 is_soon($node, 'work', mark() . " = '2030-01-01 12:00 UTC'", 'the worker runs');
-is_soon($node, 'work', last_point('2030-01-15 06:00 UTC'), 'points were made 14 days ahead');
+is_soon($node, 'work', last_point('2030-01-15 06:00 UTC'), 'points of the calendar were made 14 days ahead');
 $node->safe_psql('work', q(SELECT yquota.set_clock('2030-01-02 23:00 UTC')));
-is_soon($node, 'work', last_point('2030-01-16 22:00 UTC'), 'the worker makes those that come');
+is_soon($node, 'work', last_point('2030-01-16 22:00 UTC'), 'the worker makes the next points');
 
 $node->restart;
 $node->safe_psql('work', q(SELECT yquota.set_clock('2030-01-03 07:00 UTC')));
-is($node->safe_psql('work', q(SELECT yquota.start_worker())), '', 'a worker starts again');
-is_soon($node, 'work', last_point('2030-01-17 06:00 UTC'), 'and goes on where the last one ended');
+is($node->safe_psql('work', q(SELECT yquota.start_worker())), '', 'another worker starts');
+is_soon($node, 'work', last_point('2030-01-17 06:00 UTC'), 'it continues where the last worker ended');
 
 # The worker is away. The last point is the end of a night, so later nights cost as much as days.
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
-is_soon($node, 'work', "NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = 'work')", 'it is stopped');
+is_soon($node, 'work', "NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = 'work')", 'the worker is stopped');
 $node->safe_psql('work', q(SELECT yquota.set_clock('2030-01-20 12:00 UTC')));
 $node->safe_psql('work', q(INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'c1')));
 my $cost = q(SELECT sum(amount) / 3600 FROM yquota.charge WHERE container_id = 'c1');
 # 19 days with 19 nights of 8 hours at half the price, of which only 16 were known
-is($node->safe_psql('work', "SELECT ($cost) = 19 * 24 - 16 * 4"), 't', 'what is charged meanwhile is charged without the missing points');
+is($node->safe_psql('work', "SELECT ($cost) = 19 * 24 - 16 * 4"), 't', 'meanwhile, charges use a timeline without the missing points');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', last_point('2030-02-03 06:00 UTC'), 'the worker makes the missing points');
-is_soon($node, 'work', "($cost) = 19 * 24 - 19 * 4", 'and the ledger is corrected');
-is($node->safe_psql('work', q(SELECT accrued / 3600 = 19 * 24 - 19 * 4 FROM yquota.container_cost WHERE container_id = 'c2')), 't', 'a running container owes the same');
+is_soon($node, 'work', "($cost) = 19 * 24 - 19 * 4", 'the ledger is corrected');
+is($node->safe_psql('work', q(SELECT accrued / 3600 = 19 * 24 - 19 * 4 FROM yquota.container_cost WHERE container_id = 'c2')), 't', 'the balance of a running container is corrected, too');
 is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are right');
 
 done_testing();

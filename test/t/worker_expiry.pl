@@ -31,12 +31,12 @@ $node->start;
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 set_clock($node, 'work', '2030-01-01 00:09:59 UTC');
 is_soon($node, 'work', mark() . " = '2030-01-01 00:09:59 UTC'", 'the worker is at work');
-is($node->safe_psql('work', 'SELECT count(*) FROM yquota.container'), '4', 'nothing expires before its time');
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota.container'), '4', 'no container expires before its time');
 set_clock($node, 'work', '2030-01-01 00:10:10 UTC');
 is_soon($node, 'work', q((SELECT string_agg(right(container_id, 1) || ' ' || is_running, ', ' ORDER BY container_id) = '1 true, 2 false' FROM yquota.container)),
-	'a container that did not come to its node has ended, a running or waiting one has not');
+	'a container that did not arrive at its node has ended; running and waiting ones have not');
 is($node->safe_psql('work', q(SELECT decision, right(container_id, 1), diagnostics FROM yquota.decision ORDER BY container_id)),
 	"expired|3|Container expired since it was unused\nexpired|4|Container expired since it was unused", 'the end of the container is reported');
-is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
+is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books prove themselves');
 $node->stop;
 done_testing();

@@ -25,21 +25,21 @@ $node->safe_psql('work', <<~'SQL');
 	SQL
 $node->stop('immediate');
 $node->start;
-is($node->safe_psql('work', "SELECT $held"), '1 1, 2 2, 3 3, 4 4', 'holds outlive a crash');
+is($node->safe_psql('work', "SELECT $held"), '1 1, 2 2, 3 3, 4 4', 'holds survive a crash');
 is($node->safe_psql('work', q(SELECT string_agg(CASE WHEN isfinite(expires_at) THEN to_char(expires_at, 'MI:SS') ELSE '-' END, ' ' ORDER BY hold_id) FROM yquota.hold)),
-	'01:40 03:20 - -', 'applications that wait hold without an end');
+	'01:40 03:20 - -', 'holds of applications that wait have no end');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker is at work');
 set_clock($node, 'work', '2030-01-01 00:01:41 UTC');
 is_soon($node, 'work', q((SELECT released_at IS NOT NULL FROM yquota.hold WHERE application_id = 'application_1_0001')),
-	'the worker ends an application past its lifetime, which releases its hold');
+	'the worker ends an application past its lifetime, and its hold is released');
 is($node->safe_psql('work', q(SELECT to_char(expires_at, 'MI:SS') FROM yquota.hold WHERE application_id = 'application_1_0003')),
-	'06:41', 'that of the next one lives from its activation on');
+	'06:41', 'the hold of the next application lasts from its activation on');
 set_clock($node, 'work', '2030-01-01 00:07 UTC');
-is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.application WHERE finished_at IS NULL)), 'all have ended');
-is($node->safe_psql('work', "SELECT $held"), '', 'nothing is held');
+is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.application WHERE finished_at IS NULL)), 'all applications have ended');
+is($node->safe_psql('work', "SELECT $held"), '', 'no credit is held');
 is($node->safe_psql('work', q(SELECT held, remaining FROM yquota.project_balance)), '0|1000', 'all credit remains');
-is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
+is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books prove themselves');
 
 # verify() finds a hold that was not released in time, and a hold that was released too early.
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
@@ -47,6 +47,6 @@ $node->safe_psql('work', q(SELECT yquota.submit_application('application_1_0009'
 is($node->safe_psql('work', q(BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM yquota.application; SELECT problem, subject FROM yquota.verify() WHERE problem LIKE 'hold%'; ROLLBACK)),
 	'hold of an application has outlived it|application_1_0009', 'verify() finds a hold without its application');
 is($node->safe_psql('work', q(BEGIN; UPDATE yquota.hold SET released_at = yquota.clock(), released_by = 'x'; SELECT problem, subject FROM yquota.verify() WHERE problem LIKE 'hold%'; ROLLBACK)),
-	'hold of a live application was released|application_1_0009', 'and a live application without its hold');
+	'hold of a live application was released|application_1_0009', 'verify() finds a live application without its hold');
 $node->stop;
 done_testing();

@@ -25,7 +25,7 @@ sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.
 
 $node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
-is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
+is_soon($node, 'work', status("state = 'running'"), 'the worker runs');
 is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'verify')), 'worker_status shows since when the job waits for the night');
 # A verification waits in its INSERT as long as the gate is closed.
 sql(<<~'SQL');
@@ -46,26 +46,26 @@ sql(<<~'SQL');
 # Meanwhile
 set_clock($node, 'work', '2030-01-01 02:30 UTC');
 is_soon($node, 'work', $process, 'a process proves the books');
-is(sql('SELECT ' . verified_at('2030-01-01 02:30 UTC')), 'f', 'the job is not done');
+is(sql('SELECT ' . verified_at('2030-01-01 02:30 UTC')), 'f', 'the job is not done yet');
 sql(q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	  VALUES ('CONTAINER_START', 'c1', '2030-01-01 02:30 UTC', 'lab', '[vcores=3]')));
 set_clock($node, 'work', '2030-01-01 02:40 UTC');
-is_soon($node, 'work', mark() . q( = '2030-01-01 02:40 UTC'), 'the mark goes on');
+is_soon($node, 'work', mark() . q( = '2030-01-01 02:40 UTC'), 'meanwhile the mark advances');
 is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:40 UTC' AND last_compact_at = last_price_at)), 'prices are computed, and counters compacted');
 set_clock($node, 'work', '2030-01-01 02:50 UTC');
 is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:50 UTC')), 'again');
-is(sql(q(SELECT multiplier FROM yquota.current_price WHERE resource_type = 'vcores')), '1.55', 'by what runs');
-is(sql("SELECT $process"), 't', 'still it is the one process');
+is(sql(q(SELECT multiplier FROM yquota.current_price WHERE resource_type = 'vcores')), '1.55', 'prices follow from the running containers');
+is(sql("SELECT $process"), 't', 'there is still the same process of the job');
 is(sql('SELECT ' . rolled_up_at('2030-01-01 02:50 UTC')), 'f', 'other jobs wait');
 sql('DELETE FROM public.gate');
 is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'the job ends');
 is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'the next job is done');
-is(sql('SELECT ' . status('failures')), 0, 'without trouble');
+is(sql('SELECT ' . status('failures')), 0, 'the worker has no failures');
 
 # A job whose process is terminated runs again.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-02 02:30 UTC');
-is_soon($node, 'work', $process, 'the next night');
+is_soon($node, 'work', $process, 'the job runs in the next night');
 sql(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'yquota job'));
 is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: the process ended before the job was done')), 'the status tells that the process ended');
 sql('DELETE FROM public.gate');
@@ -75,28 +75,28 @@ is_soon($node, 'work', status('failures = 0'), 'all jobs succeed afterwards');
 # A job that fails runs again, and so does a job that cannot get a lock.
 sql(q(ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-02 12:00 UTC') NOT VALID));
 set_clock($node, 'work', '2030-01-02 12:00 UTC');
-is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'roll-up: %violates check constraint "refused"')), 'an error is told');
+is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'roll-up: %violates check constraint "refused"')), 'an error is recorded');
 cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?CONTEXT:  .*?yquota job "roll-up"/s), '>', 0, 'an error is logged');
 sql('ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused');
-is_soon($node, 'work', rolled_up_at('2030-01-02 12:00 UTC'), 'without what was in the way it succeeds');
-is_soon($node, 'work', status('failures = 0'), 'all is well again');
+is_soon($node, 'work', rolled_up_at('2030-01-02 12:00 UTC'), 'without the constraint the job succeeds');
+is_soon($node, 'work', status('failures = 0'), 'the failures are over');
 my $holder = $node->background_psql('work');
 $holder->query_safe('BEGIN; SELECT FROM yquota_internal.rollup_state FOR UPDATE');
 set_clock($node, 'work', '2030-01-02 12:15 UTC');
 is_soon($node, 'work', status(q(postponed = '{roll-up}' AND failures = 0)), 'a job that waits for a lock is postponed');
 $holder->query_safe('COMMIT');
 $holder->quit;
-is_soon($node, 'work', rolled_up_at('2030-01-02 12:15 UTC'), 'until it is free');
-is_soon($node, 'work', status(q(postponed = '{}')), 'the job is not postponed longer');
+is_soon($node, 'work', rolled_up_at('2030-01-02 12:15 UTC'), 'the job runs when the lock is free');
+is_soon($node, 'work', status(q(postponed = '{}')), 'the job is not postponed any more');
 
 # When the worker leaves, the process of the job ends, too.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-03 02:30 UTC');
-is_soon($node, 'work', $process, 'another night');
+is_soon($node, 'work', $process, 'the job runs in another night');
 sql('SELECT yquota.stop_worker()');
 is_soon($node, 'postgres', q(NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND datname = 'work')), 'a worker that is stopped leaves no process');
 sql('SELECT yquota.start_worker()');
-is_soon($node, 'work', $process, 'the next worker does what was not done');
+is_soon($node, 'work', $process, 'the next worker starts the unfinished job');
 
 # Without a free slot the job waits, and the worker continues.
 sql('DELETE FROM public.gate');
@@ -104,16 +104,16 @@ is_soon($node, 'work', verified_at('2030-01-03 02:30 UTC'), 'the next worker doe
 $node->append_conf('postgresql.conf', "max_worker_processes = 3\nmax_parallel_workers = 0");
 $node->restart;
 set_clock($node, 'work', '2030-01-04 02:30 UTC');
-is_soon($node, 'work', status(q(last_error LIKE '%: could not start a process for job "%": no background worker slot is free')), 'no slot is an error');
-is_soon($node, 'work', mark() . q( = '2030-01-04 02:30 UTC'), 'the missing slot keeps the worker from no other task');
+is_soon($node, 'work', status(q(last_error LIKE '%: could not start a process for job "%": no background worker slot is free')), 'without a free slot, an error is recorded');
+is_soon($node, 'work', mark() . q( = '2030-01-04 02:30 UTC'), 'without a free slot, the worker does its other tasks');
 $node->append_conf('postgresql.conf', "max_worker_processes = 8");
 $node->restart;
-is_soon($node, 'work', verified_at('2030-01-04 02:30 UTC'), 'with one it is made up for');
+is_soon($node, 'work', verified_at('2030-01-04 02:30 UTC'), 'with a free slot, the job runs');
 
 # The database can be dropped while a job runs.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-05 02:30 UTC');
-is_soon($node, 'work', $process, 'at work once more');
+is_soon($node, 'work', $process, 'the job runs once more');
 my ($code, $out, $error) = $node->psql('postgres', 'DROP DATABASE work');
 is($code, 0, 'the job gives way to DROP DATABASE') or diag($error);
 

@@ -32,7 +32,7 @@ sub be_away
 
 	$leave->();
 	ok($node->poll_query_until('work', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker')"),
-		'there is no worker');
+		'the worker has left');
 	$hour += $hours;
 	set_clock($node, 'work', clock());
 	return;
@@ -44,7 +44,7 @@ sub come_back
 	$node->reload;
 	$node->safe_psql('work', 'SELECT yquota.start_worker()');
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is_soon($node, 'work', mark() . " = '" . clock() . "'", 'a worker is back');
+	is_soon($node, 'work', mark() . " = '" . clock() . "'", 'a worker is at work again');
 	return;
 }
 
@@ -64,36 +64,36 @@ is(outages(), '', 'the first start is no outage');
 
 be_away(0.5, \&crash);
 come_back();
-is(outages(), '00:00-00:30', 'half an hour after a crash is forgiven');
+is(outages(), '00:00-00:30', 'half an hour after a crash is an outage that is forgiven');
 
 be_away(0.25, sub { $node->safe_psql('work', 'SELECT yquota.stop_worker()') });
 come_back();
-is(outages(), '00:00-00:30', 'a worker switched off is no outage');
+is(outages(), '00:00-00:30', 'the time of a worker that was switched off is no outage');
 
 be_away(0.25, sub {
 	$node->append_conf('postgresql.conf', "yquota.databases = ''");
 	$node->reload; });
 come_back();
-is(outages(), '00:00-00:30', 'a database taken off the list is no outage');
+is(outages(), '00:00-00:30', 'the time of a database off the list is no outage');
 
 # A gap up to the threshold is no outage, and an outage up to the maximum is forgiven.
 $node->append_conf('postgresql.conf', "yquota.outage_threshold = '15min'");
 be_away(0.25, \&crash);
 come_back();
-is(outages(), '00:00-00:30', 'a gap of the threshold is no outage');
+is(outages(), '00:00-00:30', 'a gap as long as the threshold is no outage');
 be_away(1, \&crash);
 come_back();
-is(outages(), '00:00-00:30, 01:15-02:15', 'a gap of yquota.outage_max is forgiven');
+is(outages(), '00:00-00:30, 01:15-02:15', 'a gap as long as yquota.outage_max is forgiven');
 
 # An administrator decides about an outage beyond the maximum.
 be_away(2, \&crash);
 come_back();
-is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15 undecided', 'a longer one waits');
+is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15 undecided', 'a longer gap waits for a decision');
 my $waiting = "(SELECT string_agg(subject, ',') FROM yquota.alert WHERE kind = 'outage_undecided' AND cleared_at IS NULL)";
 my $id = $node->safe_psql('work', 'SELECT max(outage_id) FROM yquota.outage');
-is($node->safe_psql('work', "SELECT $waiting"), $id, 'with an alert');
+is($node->safe_psql('work', "SELECT $waiting"), $id, 'the longer gap raises an alert');
 $node->safe_psql('work', "SELECT yquota.decide_outage($id, true)");
-is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15', 'the outage is forgiven when that is decided');
+is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15', 'an outage is forgiven when this is decided');
 is($node->safe_psql('work', "SELECT $waiting IS NULL"), 't', 'the alert is over');
 
 be_away(2, \&crash);
@@ -103,7 +103,7 @@ $node->safe_psql('work', "SELECT yquota.decide_outage($id, false)");
 like(outages(), qr/04:15-06:15 undecided$/, 'an outage that is to be charged stays as it is');
 is($node->safe_psql('work', "SELECT $waiting IS NULL"), 't', 'an outage that is to be charged needs no attention');
 my ($code, $out, $error) = $node->psql('work', 'SELECT yquota.decide_outage(-1, true)');
-like($error, qr/outage -1 does not exist/, 'only what exists can be decided');
+like($error, qr/outage -1 does not exist/, 'an unknown outage cannot be decided');
 
 be_away(2, \&crash);
 come_back();
@@ -116,7 +116,7 @@ my $before = outages();
 $node->append_conf('postgresql.conf', "yquota.outage_policy = 'charge'");
 be_away(1, \&crash);
 come_back();
-is(outages(), $before, 'by policy "charge" nothing is an outage');
+is(outages(), $before, 'with the policy charge no gap is an outage');
 $node->append_conf('postgresql.conf', "yquota.outage_policy = 'forgive'");
 $node->reload;
 
@@ -126,7 +126,7 @@ $hour += 1;
 set_clock($node, 'copy', clock());
 $node->safe_psql('copy', 'SELECT yquota.start_worker()');
 is_soon($node, 'copy', mark() . " = '" . clock() . "'", 'the copy has a worker');
-is($node->safe_psql('copy', 'SELECT max(ended_at) < ' . mark() . ' FROM yquota.outage'), 't', 'its start is no outage');
+is($node->safe_psql('copy', 'SELECT max(ended_at) < ' . mark() . ' FROM yquota.outage'), 't', 'the start of the worker of the copy is no outage');
 
 $node->stop;
 done_testing();

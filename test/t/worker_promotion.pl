@@ -26,12 +26,12 @@ $standby->start;
 live_through($primary, 'work', 3, '1 hour');
 $primary->safe_psql('work', "SELECT yquota.set_multiplier('GENERAL', 3, yquota.clock() + '1 hour')");
 live_through($primary, 'work', 2, '1 hour');
-is_soon($primary, 'work', "(SELECT last_compute_at = '2030-01-01 05:00 UTC' FROM yquota.worker_status WHERE database = 'work')", 'its worker recorded five hours');
+is_soon($primary, 'work', "(SELECT last_compute_at = '2030-01-01 05:00 UTC' FROM yquota.worker_status WHERE database = 'work')", 'the worker has recorded five hours');
 $primary->wait_for_catchup($standby);
 is($standby->safe_psql('work', "SELECT yquota.clock() = '2030-01-01 05:00 UTC' AND " . mark() . ' = yquota.clock()'),
 	't', 'the standby shows the clock and the mark');
 is($standby->safe_psql('postgres', $processes), '0', 'a standby has neither launcher nor worker');
-is($standby->safe_psql('work', $state), $primary->safe_psql('work', $state) =~ s/running/standby/r, 'worker_status says so');
+is($standby->safe_psql('work', $state), $primary->safe_psql('work', $state) =~ s/running/standby/r, 'worker_status shows the standby');
 my ($code, $out, $error) = $standby->psql('work', 'SELECT yquota.start_worker()');
 like($error, qr/read-only transaction/, 'a worker cannot be started on a standby');
 $standby->reload;

@@ -43,24 +43,24 @@ sub run_to
 }
 
 run_to('2030-01-01 01:00 UTC');
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'nothing is done that is not asked for');
-is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p root.f.p.q0', 'an unused queue is not removed unless asked for');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'a policy that is not configured does nothing');
+is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p root.f.p.q0', 'an unused queue is not removed without a configured policy');
 
 # Policies have no effect while the monitor is off.
 $node->safe_psql('work', q(INSERT INTO yquota.scheduler_setting (scheduler_monitor_policies)
 	VALUES ('{x.y.QueueManagementDynamicEditPolicy,x.y.AutoCreatedQueueDeletionPolicy}')));
 # That change of the configuration makes the policy visit leaves again.
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'a change of the configuration gives and takes by itself');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'a change of the configuration moves guarantees by itself');
 $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
 	VALUES ('application_1_3', 'u', 'root.m.idle', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock())));
 run_to('2030-01-01 02:00 UTC');
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'policies that the monitor does not run do nothing');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'policies do nothing while the monitor is off');
 
 # A change of the configuration wakes the worker, and moves guarantees by itself.
 $node->safe_psql('work', 'UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true');
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the guarantee goes to the leaf with an application');
-is_soon($node, 'work', marked() . ' = 1', 'the removal has begun');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the leaf with an application gets the guarantee');
+is_soon($node, 'work', marked() . ' = 1', 'the queue is marked as unused');
 
 # Each policy runs at its own interval: 1500 milliseconds, and the expiration time.
 $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock() WHERE finished_at IS NULL;
@@ -68,16 +68,16 @@ $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', fin
 	VALUES ('application_1_4', 'u', 'root.m.busy', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock())));
 set_clock($node, 'work', '2030-01-01 02:00:01.499 UTC');
 $node->safe_psql('work', 'SELECT pg_sleep(0.2)');
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the worker does not look before its interval is over');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the worker does not run the policy before its interval is over');
 set_clock($node, 'work', '2030-01-01 02:00:01.5 UTC');
-is_soon($node, 'work', active() . " = 'root.m.busy'", 'the worker looks again after its interval');
-is($node->safe_psql('work', 'SELECT ' . paths()), 'root.f.p root.f.p.q', 'queues are not removed that often');
+is_soon($node, 'work', active() . " = 'root.m.busy'", 'the worker runs the policy after its interval');
+is($node->safe_psql('work', 'SELECT ' . paths()), 'root.f.p root.f.p.q', 'queues are not removed at this interval');
 set_clock($node, 'work', '2030-01-01 02:05 UTC');
-is_soon($node, 'work', paths() . " = 'root.f.p'", 'after the expiration time they are');
+is_soon($node, 'work', paths() . " = 'root.f.p'", 'queues are removed after the expiration time');
 set_clock($node, 'work', '2030-01-01 02:10 UTC');
-is_soon($node, 'work', marked() . ' = 1', 'the parent comes next');
+is_soon($node, 'work', marked() . ' = 1', 'then the parent is marked as unused');
 set_clock($node, 'work', '2030-01-01 02:15 UTC');
-is_soon($node, 'work', paths() . ' IS NULL', 'until nothing is left');
+is_soon($node, 'work', paths() . ' IS NULL', 'then no created queue is left');
 
 # The worker does not wait for a session that is changing queues.
 $node->safe_psql('work', q(INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
@@ -101,16 +101,16 @@ $node->safe_psql('work', 'SELECT pg_sleep(0.2)');
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.decision'), '1', 'the container waits to be acknowledged');
 set_clock($node, 'work', '2030-01-01 02:25:12 UTC');
 is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.container) AND (SELECT count(*) = 0 FROM yquota.decision)), 'the container no longer waits to be acknowledged');
-is($node->safe_psql('work', 'SELECT exit_status FROM yquota.charge'), '-100', 'with the exit status of those that nobody launched');
+is($node->safe_psql('work', 'SELECT exit_status FROM yquota.charge'), '-100', 'the container has the exit status of one that nobody launched');
 
 # Guarantees survive a restart of server and worker, after which nothing has to change.
 my $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 wait_until_gone($pid);
 $node->restart;
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'guarantees outlive the server');
-is($node->safe_psql('work', q(SELECT absolute_capacity FROM yquota.effective_queue WHERE queue = 'root.m.idle')), '0.3', 'with their figures');
-is($node->safe_psql('work', 'SELECT count(*) FROM yquota.manage_queues()'), '0', 'there is nothing to be changed');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'guarantees survive a restart of the server');
+is($node->safe_psql('work', q(SELECT absolute_capacity FROM yquota.effective_queue WHERE queue = 'root.m.idle')), '0.3', 'the figures of the queue have the guarantee');
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota.manage_queues()'), '0', 'the policy has nothing to change');
 
 $node->stop;
 done_testing();
