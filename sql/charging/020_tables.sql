@@ -1,11 +1,8 @@
+-- Types and tables.  Comments of columns give the unit.  Every instant is a timestamptz, every amount of money is in
+-- credits, and every allocation is in the native units of its resource types.
 --
--- Types and tables.  Column comments give the unit.  Every instant is a timestamptz, every
--- amount of money is in credits, and every allocation is in the native units of its resource
--- types.
---
--- Container ids sort bytewise (COLLATE "C").  A statement is processed in that order, and the
--- order must not depend on the locale of a database.
---
+-- Container ids sort bytewise (COLLATE "C").  The events of a statement are processed in this order, and the order
+-- must not depend on the locale of a database.
 
 CREATE TYPE yquota.container_event_type AS ENUM
 	('CONTAINER_START', 'CONTAINER_UPDATE', 'CONTAINER_FINISH', 'QUOTA_COMPUTE');
@@ -32,7 +29,7 @@ COMMENT ON TYPE yquota.quota_mode IS
 CREATE TYPE yquota.exhaustion_policy AS ENUM
 	('allow', 'refuse_submission', 'drain', 'stop');
 COMMENT ON TYPE yquota.exhaustion_policy IS
-	'Action of decisions for a PREPAID project without credit; charging never refuses';
+	'Action of decisions when a PREPAID project has no credit left; charging never refuses';
 
 CREATE TYPE yquota.factor_dimension AS ENUM
 	('queue', 'application', 'username', 'project', 'label', 'execution_type');
@@ -55,12 +52,12 @@ CREATE TABLE yquota.price_group (
 	count_pending boolean NOT NULL DEFAULT false
 );
 COMMENT ON TABLE yquota.price_group IS
-	'Groups of resource types that are priced together by their most used type; GENERAL is also the floor of every other group';
+	'Groups of resource types. The most used type of a group decides about the price of all its types. No group has a lower multiplier than GENERAL';
 COMMENT ON COLUMN yquota.price_group.name IS 'primary key';
 COMMENT ON COLUMN yquota.price_group.tipping_point IS 'utilization above which the multiplier rises: 0 to 1, default 0.2';
 COMMENT ON COLUMN yquota.price_group.increment_factor IS 'rise of the multiplier per 1 of utilization above the tipping point: 0 to 10^6, default 1';
 COMMENT ON COLUMN yquota.price_group.max_multiplier IS 'cap of the group''s own multiplier, 1 to 10^12; NULL (default) for none';
-COMMENT ON COLUMN yquota.price_group.count_pending IS 'true if demand that is not allocated counts as utilization, too: resource_request, application masters that wait for their containers, and pending_demand; default false';
+COMMENT ON COLUMN yquota.price_group.count_pending IS 'true if demand that has no containers yet counts as utilization, too: resource_request, application masters that wait for their containers, and pending_demand; default false';
 
 CREATE TABLE yquota.resource_type (
 	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
@@ -70,11 +67,11 @@ CREATE TABLE yquota.resource_type (
 	unit bigint NOT NULL DEFAULT 1 CHECK (unit > 0)
 );
 COMMENT ON TABLE yquota.resource_type IS
-	'Resource types that containers may hold, with their newest base price; changes become points of yquota.base_price';
-COMMENT ON COLUMN yquota.resource_type.name IS 'primary key; a name of resource, no alias';
+	'Resource types that containers may hold, with the base price in force. Changes become points of yquota.base_price';
+COMMENT ON COLUMN yquota.resource_type.name IS 'primary key; a name of type resource, not an alias';
 COMMENT ON COLUMN yquota.resource_type.price_group IS 'references price_group';
 COMMENT ON COLUMN yquota.resource_type.base_price IS 'credits per unit and second now: 0 to 10^12, at most 18 decimals, default 1. An UPDATE becomes a point of base_price at the clock';
-COMMENT ON COLUMN yquota.resource_type.unit IS 'native units that the base price is for: 1024 for memory-mb, default 1';
+COMMENT ON COLUMN yquota.resource_type.unit IS 'number of native units to which the base price applies: 1024 for memory-mb, default 1';
 
 CREATE TABLE yquota.base_price (
 	resource_type text COLLATE "C" NOT NULL REFERENCES yquota.resource_type ON DELETE CASCADE,
@@ -87,11 +84,11 @@ CREATE TABLE yquota.base_price (
 	PRIMARY KEY (resource_type, effective_at)
 );
 COMMENT ON TABLE yquota.base_price IS
-	'Timeline of base prices; each type begins at -infinity, and each row holds until the next one';
+	'Timeline of base prices; each type begins at -infinity, and each row applies until the next one';
 COMMENT ON COLUMN yquota.base_price.resource_type IS 'key; references resource_type';
 COMMENT ON COLUMN yquota.base_price.effective_at IS 'key; each type begins at -infinity';
-COMMENT ON COLUMN yquota.base_price.base_price IS 'credits per unit native units and second at multiplier 1';
-COMMENT ON COLUMN yquota.base_price.unit IS 'native units that the base price is for';
+COMMENT ON COLUMN yquota.base_price.base_price IS 'credits per second for unit native units, at multiplier 1';
+COMMENT ON COLUMN yquota.base_price.unit IS 'number of native units to which the base price applies';
 
 CREATE TABLE yquota.price (
 	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
@@ -105,11 +102,11 @@ CREATE TABLE yquota.price (
 	PRIMARY KEY (price_group, effective_at)
 );
 COMMENT ON TABLE yquota.price IS
-	'Timeline of multipliers; each group begins at -infinity with 1, and each row holds until the next one';
+	'Timeline of multipliers; each group begins at -infinity with 1, and each row applies until the next one';
 COMMENT ON COLUMN yquota.price.price_group IS 'key; references price_group';
 COMMENT ON COLUMN yquota.price.effective_at IS 'key; each group begins at -infinity with 1';
-COMMENT ON COLUMN yquota.price.multiplier IS 'factor on base prices, 0 to 10^12, rounded half-even to 18 decimals when it was formed';
-COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, that it was computed from; NULL when it was set by hand';
+COMMENT ON COLUMN yquota.price.multiplier IS 'factor by which base prices are multiplied, 0 to 10^12; rounded half-even to 18 decimals when it was computed';
+COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, from which the multiplier was computed; NULL when it was set by hand';
 COMMENT ON COLUMN yquota.price.pinned IS 'true if set_multiplier() set it';
 
 CREATE TABLE yquota.price_pin (
@@ -119,9 +116,9 @@ CREATE TABLE yquota.price_pin (
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota.price_pin IS
-	'Groups whose multiplier was set by hand: compute_prices() leaves them alone until then';
+	'Groups whose multiplier was set by hand; compute_prices() does not change it until the given instant';
 COMMENT ON COLUMN yquota.price_pin.price_group IS 'primary key';
-COMMENT ON COLUMN yquota.price_pin.until IS 'end of the pin; infinity: until clear_multiplier()';
+COMMENT ON COLUMN yquota.price_pin.until IS 'end of the pin; infinity until clear_multiplier() ends it';
 
 CREATE TABLE yquota.price_factor (
 	dimension yquota.factor_dimension NOT NULL,
@@ -134,12 +131,12 @@ CREATE TABLE yquota.price_factor (
 	PRIMARY KEY (dimension, name, effective_at)
 );
 COMMENT ON TABLE yquota.price_factor IS
-	'Timeline of factors on the price of matching containers.  Per dimension the most specific name wins; factors of several dimensions are multiplied';
+	'Timeline of factors by which the price of matching containers is multiplied.  In each dimension the most specific name applies.  Factors of several dimensions are multiplied';
 COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
 COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project, node label or execution type. A project must exist. Where queues are configured, a NOTICE warns of an unknown queue';
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
-COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one holds again';
-COMMENT ON COLUMN yquota.price_factor.load IS 'fraction from which compute_prices() computed the factor (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
+COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one applies again';
+COMMENT ON COLUMN yquota.price_factor.load IS 'fraction from which compute_prices() computed the factor (opportunistic_price); NULL when it was set by hand. Only functions of the owner may set it (42501)';
 
 CREATE TABLE yquota.charging_rule (
 	project text COLLATE "C" NOT NULL DEFAULT '',
@@ -163,16 +160,16 @@ CREATE TABLE yquota.charging_rule (
 		   AND waiting_factor = 0 AND reserved_factor = 0)
 );
 COMMENT ON TABLE yquota.charging_rule IS
-	'Timeline of charging rules.  A container is charged by the rule in force at its start, a wait by the rule in force when it began.  A reservation is charged by the rule in force when it was accepted.  The charging mode holds for all of them from its instant on';
+	'Timeline of charging rules.  A container is charged by the rule in force at its start.  A wait is charged by the rule in force when it began, and a reservation by the rule in force when it was accepted.  The charging mode applies to all of them from its instant on';
 COMMENT ON COLUMN yquota.charging_rule.project IS 'key: empty (default) for a rule for all projects; a rule of one project has only a charging mode';
 COMMENT ON COLUMN yquota.charging_rule.effective_at IS 'key; default the clock';
-COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for, 0 (default) to 365 days; a shorter one is padded at its end';
+COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container pays for, 0 (default) to 365 days; a shorter one is padded at its end';
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end of a preempted container that is free, 0 (default) to 1 hour';
-COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any feed may report a preemption; default false: one of the FINISHes must come from yquota';
+COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any feed may report a preemption; default false: one of the FINISH events must come from yquota';
 
 COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of its price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
-COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of the price of a full-size container that its reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals';
-COMMENT ON COLUMN yquota.charging_rule.charging_mode IS 'dearest (default), sum or sum_of_groups. NULL in a rule of one project: the mode of all projects holds again';
+COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of its full price that a reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals. The full price is that of a container with all reserved resources';
+COMMENT ON COLUMN yquota.charging_rule.charging_mode IS 'dearest (default), sum or sum_of_groups. NULL in a rule of one project ends its own mode, so that the mode of all projects applies again';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -186,12 +183,12 @@ CREATE TABLE yquota.outage (
 	CHECK (started_at < ended_at)
 );
 COMMENT ON TABLE yquota.outage IS
-	'Intervals of time that are forgiven; overlaps count once';
+	'Intervals of time that are forgiven; where intervals overlap, time is forgiven once';
 COMMENT ON COLUMN yquota.outage.outage_id IS 'primary key';
 COMMENT ON COLUMN yquota.outage.project IS 'project to which the outage is limited; NULL: all projects';
 COMMENT ON COLUMN yquota.outage.started_at IS 'finite';
-COMMENT ON COLUMN yquota.outage.ended_at IS 'finite, later';
-COMMENT ON COLUMN yquota.outage.forgiven IS 'default true. false: charged, until an administrator decides otherwise';
+COMMENT ON COLUMN yquota.outage.ended_at IS 'finite, later than started_at';
+COMMENT ON COLUMN yquota.outage.forgiven IS 'default true; false if the time is charged until an administrator decides otherwise';
 COMMENT ON COLUMN yquota.outage.reason IS 'not null';
 COMMENT ON COLUMN yquota.outage.reported_by IS 'filled in by the server';
 COMMENT ON COLUMN yquota.outage.reported_at IS 'filled in by the server';
@@ -204,9 +201,9 @@ CREATE TABLE yquota_internal.feed_sign (
 	PRIMARY KEY (source, at)
 );
 COMMENT ON TABLE yquota_internal.feed_sign IS
-	'Instants at which the resource manager behind a feed is known to have run: see report_recovery()';
+	'Instants at which the resource manager that sends a feed is known to have run: see report_recovery()';
 COMMENT ON COLUMN yquota_internal.feed_sign.is_recovery IS 'true if the resource manager became active at this instant';
-COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'outage that ended at this instant; NULL: none';
+COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'outage that ended at this instant; NULL if none did';
 
 CREATE TABLE yquota.pricing_change (
 	version bigint PRIMARY KEY,
@@ -215,10 +212,10 @@ CREATE TABLE yquota.pricing_change (
 	description text NOT NULL
 );
 COMMENT ON TABLE yquota.pricing_change IS
-	'Changes of timelines, factors, rules and outages in commit order, each with the instant from which amounts may differ';
+	'Changes of timelines, factors, rules and outages in the order of commit, each with the instant from which amounts may change';
 COMMENT ON COLUMN yquota.pricing_change.version IS
-	'consecutive, because changes wait for each other; a priced event records the version that it saw';
-COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may differ';
+	'consecutive, because changes wait for each other; the statement of an event records the newest version that it saw';
+COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may change';
 COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.pricing_change.description IS 'description of the change';
 
@@ -229,7 +226,7 @@ CREATE TABLE yquota.utilization (
 	source text
 );
 COMMENT ON TABLE yquota.utilization IS
-	'Utilization reported from outside; wins over the computed one while younger than yquota.utilization_max_age';
+	'Utilization reported from outside; it replaces the computed one while it is younger than yquota.utilization_max_age';
 COMMENT ON COLUMN yquota.utilization.resource_type IS 'primary key';
 COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction, 0 to 10^6';
 COMMENT ON COLUMN yquota.utilization.reported_at IS 'not null';
@@ -243,7 +240,7 @@ CREATE TABLE yquota.utilization_history (
 	PRIMARY KEY (price_group, quarter_hour)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.utilization_history IS
-	'Utilization as measured by compute_prices(), whether a price changed or not; a row per quarter-hour, kept for retention_setting.keep_months';
+	'Utilization as measured by compute_prices(), whether or not a price changed. Each row is a quarter-hour, kept for retention_setting.keep_months';
 COMMENT ON COLUMN yquota.utilization_history.price_group IS 'references price_group';
 COMMENT ON COLUMN yquota.utilization_history.quarter_hour IS 'first instant of the quarter-hour';
 COMMENT ON COLUMN yquota.utilization_history.measurements IS 'at least 1';
@@ -256,7 +253,7 @@ CREATE TABLE yquota.pending_demand (
 	reported_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota.pending_demand IS
-	'Demand not yet allocated, as reported by a resource manager.  It counts for price groups with count_pending while younger than yquota.utilization_max_age';
+	'Demand that has no containers yet, as reported by a resource manager.  It counts for price groups with count_pending while it is younger than yquota.utilization_max_age';
 COMMENT ON COLUMN yquota.pending_demand.source IS 'primary key';
 COMMENT ON COLUMN yquota.pending_demand.demand IS 'native units, none negative';
 COMMENT ON COLUMN yquota.pending_demand.reported_at IS 'not null';
@@ -300,7 +297,7 @@ CREATE TABLE yquota.node (
 COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and their resources';
 COMMENT ON COLUMN yquota.node.name IS 'primary key; at most 255 bytes';
 COMMENT ON COLUMN yquota.node.rack IS 'default /default-rack';
-COMMENT ON COLUMN yquota.node.label IS 'partition; empty (default) for the default one; at most 255 bytes';
+COMMENT ON COLUMN yquota.node.label IS 'partition; empty (default) for the default partition; at most 255 bytes';
 COMMENT ON COLUMN yquota.node.total IS 'resources offered to containers, native units, none negative';
 COMMENT ON COLUMN yquota.node.state IS 'default RUNNING';
 
@@ -312,9 +309,9 @@ CREATE TABLE yquota.node_label_history (
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 	PRIMARY KEY (node, effective_at)
 );
-COMMENT ON TABLE yquota.node_label_history IS 'Timeline of the labels of nodes, by which price factors of labels are charged';
-COMMENT ON COLUMN yquota.node_label_history.node IS 'key; a node that is gone keeps its rows';
-COMMENT ON COLUMN yquota.node_label_history.effective_at IS 'key; not ahead of the clock. The first point of a node is at -infinity';
+COMMENT ON TABLE yquota.node_label_history IS 'Timeline of the labels of nodes, which decides about the price factors of labels';
+COMMENT ON COLUMN yquota.node_label_history.node IS 'key; the rows of a deleted node remain';
+COMMENT ON COLUMN yquota.node_label_history.effective_at IS 'key; not later than the clock. The first point of a node is at -infinity';
 COMMENT ON COLUMN yquota.node_label_history.label IS 'as node.label';
 
 --
@@ -339,9 +336,9 @@ COMMENT ON COLUMN yquota.project.quota_mode IS 'default PREPAID';
 COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has no credit left; default allow';
 COMMENT ON COLUMN yquota.project.created_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.project.parent IS
-	'project that also pays for this one; fixed once this project or one below it has been charged or has held credit';
-COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which its balance may go below zero; default 0, at most 10^30, at most 66 decimals';
-COMMENT ON COLUMN yquota.project.exhaustion_grace IS 'time from when nothing is left until drain or stop; default 0, at most 10 years';
+	'project that also pays for this one; cannot change once this project or one below it has been charged or has held credit';
+COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which the balance may go below zero; default 0, at most 10^30, at most 66 decimals';
+COMMENT ON COLUMN yquota.project.exhaustion_grace IS 'time from the use of the last credit until drain or stop begins; default 0, at most 10 years';
 
 CREATE TABLE yquota.credit_transfer (
 	transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -358,16 +355,16 @@ CREATE TABLE yquota.credit_transfer (
 );
 CREATE INDEX credit_transfer_reverses_idx ON yquota.credit_transfer (reverses) WHERE reverses IS NOT NULL;
 COMMENT ON TABLE yquota.credit_transfer IS
-	'Credit that transfer_credit() and reverse_transfer() have moved between projects; quota_grant has a row for each side of each part';
+	'Credit that transfer_credit() and reverse_transfer() have moved between projects. Each part of a transfer has two rows in quota_grant, one for each project';
 COMMENT ON COLUMN yquota.credit_transfer.transfer_id IS 'primary key';
-COMMENT ON COLUMN yquota.credit_transfer.from_project IS 'project whose credit it was; references project';
-COMMENT ON COLUMN yquota.credit_transfer.to_project IS 'project whose credit it is; references project';
+COMMENT ON COLUMN yquota.credit_transfer.from_project IS 'project that gave the credit; references project';
+COMMENT ON COLUMN yquota.credit_transfer.to_project IS 'project that received the credit; references project';
 COMMENT ON COLUMN yquota.credit_transfer.amount IS 'credits, above 0, at most 10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.credit_transfer.reason IS 'not null';
-COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id of the caller, which makes repeating harmless';
+COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id of the caller, which makes it safe to repeat the call';
 COMMENT ON COLUMN yquota.credit_transfer.reverses IS 'transfer whose unspent credit this transfer returns; NULL for other transfers';
 COMMENT ON COLUMN yquota.credit_transfer.transferred_by IS 'role that called the function';
-COMMENT ON COLUMN yquota.credit_transfer.transferred_at IS 'clock when the credit moved';
+COMMENT ON COLUMN yquota.credit_transfer.transferred_at IS 'clock at the time of the transfer';
 
 CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -393,7 +390,7 @@ CREATE INDEX quota_grant_transfer_idx ON yquota.quota_grant (transfer_id) WHERE 
 CREATE INDEX quota_grant_takes_from_idx ON yquota.quota_grant (takes_from) WHERE takes_from IS NOT NULL;
 CREATE INDEX quota_grant_refund_idx ON yquota.quota_grant (project) WHERE kind IN ('refund', 'correction');
 COMMENT ON TABLE yquota.quota_grant IS
-	'Credit given to projects, and taken back (negative).  Insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
+	'Credit given to projects, or taken back (negative).  Insert with ON CONFLICT (external_id) DO NOTHING, so that repeating an INSERT is safe';
 COMMENT ON COLUMN yquota.quota_grant.grant_id IS 'primary key';
 COMMENT ON COLUMN yquota.quota_grant.project IS 'references project';
 COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 66 decimals';
@@ -401,17 +398,15 @@ COMMENT ON COLUMN yquota.quota_grant.reason IS 'not null';
 COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';
 COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'start of validity; default -infinity';
-COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. A negative row ignores it. A NOTICE tells that it has passed already';
-COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), transfer from or to another project, refund of spending, or correction of other rows. The first three limit a sub-project by its own credit';
+COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. Negative rows ignore it. If the instant has passed already, a NOTICE says so';
+COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), transfer (between projects), refund of spending, or correction of other rows. The first three limit a sub-project to its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
-	'clock when the credit was given: spending before this time does not use it';
-COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer that the row is a part of; references credit_transfer; NULL for other kinds';
+	'clock when the credit was given; earlier spending does not use this credit';
+COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer to which the row belongs; references credit_transfer; NULL for other kinds';
 COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all other rows';
-COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes repeating harmless';
+COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes it safe to repeat the INSERT';
 
---
--- The log of events and the books
---
+-- The log of events and the books.
 
 CREATE TABLE yquota.container_event (
 	event yquota.container_event_type NOT NULL,
@@ -435,26 +430,26 @@ CREATE TABLE yquota.container_event (
 	event_id bigint GENERATED ALWAYS AS IDENTITY (CACHE 64)
 );
 COMMENT ON TABLE yquota.container_event IS
-	'Log of lifecycle events, filled by INSERT or COPY; each event is charged when it is inserted.  Append-only; keeps everything that arrived, in order of arrival';
+	'Log of lifecycle events, filled by INSERT or COPY. Each event is charged when it is inserted.  Append-only; contains everything that arrived, in order of arrival';
 COMMENT ON COLUMN yquota.container_event.event IS 'not null';
 COMMENT ON COLUMN yquota.container_event.container_id IS 'unique in the cluster, at most 2600 bytes; required unless QUOTA_COMPUTE';
-COMMENT ON COLUMN yquota.container_event.occurred_at IS 'time of the event; decides the charge; default the clock. At most yquota.max_clock_skew ahead of the clock, or one microsecond after the last event that the books have of a running container. Never before 2000-01-01 00:00 UTC. The START of a container that the books do not know is at most yquota.max_event_age old';
-COMMENT ON COLUMN yquota.container_event.project IS 'project that pays. A START without it reads username as project__user. Other events may leave it out, and must agree if they name it';
+COMMENT ON COLUMN yquota.container_event.occurred_at IS 'time of the event; decides the charge; default the clock. At most yquota.max_clock_skew ahead of the clock, or one microsecond after the last known event of a running container. Never before 2000-01-01 00:00 UTC. The START of an unknown container is at most yquota.max_event_age old';
+COMMENT ON COLUMN yquota.container_event.project IS 'project that pays. If a START leaves it out, username is read as project__user. Other events may leave it out; if they name it, it must be the same';
 COMMENT ON COLUMN yquota.container_event.application_id IS 'application of the container; START';
-COMMENT ON COLUMN yquota.container_event.username IS 'user of the container; START. If project was left out, only the part of project__user after __ is kept';
+COMMENT ON COLUMN yquota.container_event.username IS 'user of the container; START. If project was left out, only the part of username after __ is stored';
 COMMENT ON COLUMN yquota.container_event.queue IS 'START, UPDATE: queue path, such as root.prod';
 COMMENT ON COLUMN yquota.container_event.node IS 'START, UPDATE: name of the node; it need not be in yquota.node';
 COMMENT ON COLUMN yquota.container_event.allocation IS 'START: required, [] is legal and costs nothing. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.execution_type IS 'START: NULL means GUARANTEED. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.exit_status IS 'FINISH: YARN''s container exit status';
-COMMENT ON COLUMN yquota.container_event.source IS 'name of the feed. yquota itself uses scheduler, reconcile and node_lost, and node_queue for ends that agents report by container_ended';
-COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when the event arrived; decides nothing about amounts except for a START repeated with a new allocation';
-COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request that the container answers. START: NULL means 0. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of the request that the container answers. START: NULL means -1. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for. START: NULL means the empty string. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.source IS 'name of the feed. Sources of yquota itself are scheduler, reconcile and node_lost, and node_queue for ends that agents report with container_ended';
+COMMENT ON COLUMN yquota.container_event.recorded_at IS 'clock of the statement when the event arrived. It decides amounts only for a START repeated with a new allocation';
+COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request for which the container was allocated. START: NULL means 0. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of the request for which the container was allocated. START: NULL means -1. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was requested. START: NULL means the empty string. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.is_am IS 'true if the container is its application''s master. START: NULL means true if its id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.is_running IS 'false while the container is allocated but waits at its node or is paused. Then an OPPORTUNISTIC container pays by waiting_factor, a GUARANTEED one as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row, generated: leave it out. Numbers have gaps, and their order is not the order of acceptance';
+COMMENT ON COLUMN yquota.container_event.is_running IS 'false while the container is allocated but waits at its node or is paused. An OPPORTUNISTIC container then pays by waiting_factor; a GUARANTEED one pays as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.event_id IS 'generated number of the row: leave it out. Numbers have gaps, and their order is not the order of acceptance';
 
 CREATE TABLE yquota.container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -480,16 +475,15 @@ CREATE TABLE yquota.container (
 	is_given boolean NOT NULL,
 	settled_lately boolean
 );
--- New rows reuse free space, so they come to block ranges that have been summarized.  A
--- summary of so few bytes is not compressed; a compressed one would be unpacked and packed
--- again with every page.
+-- New rows reuse free space, so they are often stored in block ranges that have been summarized already.  A summary
+-- with so few bytes is not compressed.  A compressed summary would be unpacked and packed again for every page.
 CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
--- Serves settled_ahead(); loaded history gets no entries.
+-- Index for settled_ahead().  Loaded history gets no entries.
 CREATE INDEX container_settled_at_idx ON yquota.container (settled_at) WHERE settled_lately IS NOT NULL;
 COMMENT ON TABLE yquota.container IS
-	'Containers that have started and not finished, including those that wait at their nodes.  Written only by the trigger of container_event';
+	'Containers that have started and not finished, including those that wait at their nodes.  Only the trigger of container_event writes this table';
 COMMENT ON COLUMN yquota.container.container_id IS 'primary key';
 COMMENT ON COLUMN yquota.container.project IS 'project that pays';
 COMMENT ON COLUMN yquota.container.label IS 'label of the node, or the last known one if the node was deleted';
@@ -497,16 +491,16 @@ COMMENT ON COLUMN yquota.container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'number of rows in charge that this container has so far';
-COMMENT ON COLUMN yquota.container.factors IS 'factors that apply to it: dimension, name, dimension, name ...; NULL: none. For a waiting container waiting and waiting_factor come first';
-COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
-COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
-COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of the request that it answers; -1 without one';
-COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for; empty for none';
+COMMENT ON COLUMN yquota.container.factors IS 'factors that apply to the container: dimension, name, dimension, name ...; NULL if none does. For a waiting container, waiting and waiting_factor come first';
+COMMENT ON COLUMN yquota.container.accrual_base IS 'credits for this allocation from the full hour before settled_at to settled_at, as the counters contain them';
+COMMENT ON COLUMN yquota.container.priority IS 'priority of the request for which the container was allocated';
+COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of the request for which the container was allocated; -1 if the request had none';
+COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was requested; empty if none was';
 COMMENT ON COLUMN yquota.container.is_am IS 'true if it is its application''s master';
 COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
-COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits, that is, while it is OPPORTUNISTIC and does not run; NULL when it does not wait';
-COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after that clock; otherwise NULL. Serves an index';
-COMMENT ON COLUMN yquota.container.is_given IS 'true if yquota''s scheduler allocated it (the source of its START is scheduler): it ends with its application';
+COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that the container pays while it waits, that is, while it is OPPORTUNISTIC and does not run; NULL when it does not wait';
+COMMENT ON COLUMN yquota.container.settled_lately IS 'true if settled_at was less than a day before the clock of the statement that wrote the row, or after that clock; otherwise NULL. It restricts an index';
+COMMENT ON COLUMN yquota.container.is_given IS 'true if yquota''s scheduler allocated the container (the source of its START is scheduler); it then ends with its application';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,
@@ -526,13 +520,13 @@ CREATE TABLE yquota.container_change (
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
-	'Accepted START and UPDATE events of containers that were ever updated, and STARTs of containers that never ran, to put late events in order.  UPDATEs after an end that was reported later stay, and do not count';
+	'Accepted START and UPDATE events of containers that have had an UPDATE, and STARTs of containers that never ran.  They are needed to put late events in order.  UPDATEs after an end that was reported later stay in the table and are ignored';
 COMMENT ON COLUMN yquota.container_change.allocation IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.execution_type IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.queue IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.node IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.event_id IS 'number of the event in container_event; NULL for the START';
-COMMENT ON COLUMN yquota.container_change.repeated_start IS 'true if the UPDATE came as a START repeated with a new allocation, so that the same START is recognized';
+COMMENT ON COLUMN yquota.container_change.repeated_start IS 'true if the UPDATE arrived as a START repeated with a new allocation. The same START is then recognized when it comes again';
 COMMENT ON COLUMN yquota.container_change.priority IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.allocation_request_id IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.asked_label IS 'NULL: unchanged';
@@ -563,12 +557,12 @@ CREATE TABLE yquota.charge (
 	waiting_factor numeric
 );
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
--- Finds the corrections of a row without reading all rows of its container.
+-- The index finds the corrections of a row without reading all rows of its container.
 CREATE INDEX charge_corrects_idx ON yquota.charge (container_id, corrects) WHERE corrects IS NOT NULL;
--- Block ranges cost an INSERT almost nothing.  Rows of one time, and of one application,
--- mostly lie close together.
+-- Block ranges add almost nothing to the cost of an INSERT. Rows of the same time or application are mostly stored
+-- close together.
 CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from", booked_at) WITH (pages_per_range = 32);
--- Makes room for as many applications as rows, because applications of a large cluster end in
+-- A summary has room for as many applications as a range has rows, because applications of a large cluster end in
 -- any order.
 CREATE INDEX charge_application_id_idx ON yquota.charge
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 2400, false_positive_rate = 0.005))
@@ -579,16 +573,16 @@ COMMENT ON COLUMN yquota.charge.allocation IS 'native units held in the segment'
 COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';
 COMMENT ON COLUMN yquota.charge."from" IS 'start of the segment';
 COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
-COMMENT ON COLUMN yquota.charge.booked_at IS 'time at which the row was posted';
-COMMENT ON COLUMN yquota.charge.number IS 'rank of the row among those of its container, from 1';
-COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row takes back; NULL when it takes none back';
-COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ended or the free window of a preempted container begins';
-COMMENT ON COLUMN yquota.charge.exit_status IS 'exit status of the container, on the row of the FINISH, if the feed reported one';
-COMMENT ON COLUMN yquota.charge.padding IS 'time added to reach the minimum run time; then from = to = the finish. NULL on real time';
-COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when it is 0';
-COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
+COMMENT ON COLUMN yquota.charge.booked_at IS 'clock when the row was posted';
+COMMENT ON COLUMN yquota.charge.number IS 'number of the row among those of its container, from 1';
+COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row reverses; NULL when it reverses none';
+COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ends or the free window of a preempted container begins';
+COMMENT ON COLUMN yquota.charge.exit_status IS 'exit status of the container if the feed reported one; only in the row of the FINISH';
+COMMENT ON COLUMN yquota.charge.padding IS 'time added to reach the minimum run time; from and to are then the finish. NULL in rows of real time';
+COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when the amount is 0';
+COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that reverses another one';
 COMMENT ON COLUMN yquota.charge.given_back IS
-	'credits that a free segment of a preempted container would cost (charging_rule.free_before_preemption); negative in a row that takes another back; NULL in all other rows';
+	'credits that a free segment of a preempted container would cost (charging_rule.free_before_preemption); negative in a row that reverses another one; NULL in all other rows';
 COMMENT ON COLUMN yquota.charge.waiting_factor IS
 	'part of the price that the segment pays because the container waited: it was OPPORTUNISTIC and did not run (charging_rule.waiting_factor); NULL when it did not wait';
 
@@ -600,7 +594,7 @@ CREATE VIEW yquota_internal.charge_in_effect AS
 					  WHERE taken_back.container_id = charge.container_id
 						AND taken_back.corrects = charge.number);
 COMMENT ON VIEW yquota_internal.charge_in_effect IS
-	'Rows of the ledger that neither take another row back nor have been taken back';
+	'Rows of the ledger that neither reverse another row nor have been reversed';
 
 CREATE TABLE yquota.event_reject (
 	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -633,15 +627,14 @@ CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHER
 COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside), with the reason; retry_rejects() inserts them again';
 COMMENT ON COLUMN yquota.event_reject.reject_id IS 'primary key';
-COMMENT ON COLUMN yquota.event_reject.event IS 'kind of event; this and the next columns are as in container_event';
-COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+COMMENT ON COLUMN yquota.event_reject.event IS 'kind of event; this column and the next ones are as in container_event';
+COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START, and is applied when the START arrives';
 COMMENT ON COLUMN yquota.event_reject.sqlstate IS 'SQLSTATE of the error that the event would have raised';
 COMMENT ON COLUMN yquota.event_reject.reason IS 'primary message of the error';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
-COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by its name at that time: the current user of the INSERT, or the caller of a function of yquota';
+COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent the event, by its name at that time: the current user of the INSERT, or the caller of a function of yquota';
 
--- A dump contains neither waiting_look nor skipped_waiting: after a restore, the worker looks
--- at all rows.
+-- A dump contains neither waiting_look nor skipped_waiting.  After a restore, the worker searches all rows.
 CREATE TABLE yquota_internal.waiting_look (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	looked_by xid8 NOT NULL,
@@ -649,8 +642,8 @@ CREATE TABLE yquota_internal.waiting_look (
 	settled_before xid8 NOT NULL,
 	all_looked_at timestamptz NOT NULL
 );
-COMMENT ON TABLE yquota_internal.waiting_look IS 'Searches of the worker for events that wait for a known START: see apply_waiting()';
-COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the search that makes rows settled next';
+COMMENT ON TABLE yquota_internal.waiting_look IS 'Searches of the worker for waiting events whose START is known: see apply_waiting()';
+COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the last search. Once every snapshot sees it as ended, the rows before seen_before are settled';
 COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'transaction id before which the search saw all rows';
 COMMENT ON COLUMN yquota_internal.waiting_look.settled_before IS 'transaction id before which all rows are settled';
 COMMENT ON COLUMN yquota_internal.waiting_look.all_looked_at IS 'clock when the worker last looked at all rows';
@@ -659,7 +652,7 @@ CREATE TABLE yquota_internal.skipped_waiting (
 	container_id text COLLATE "C" NOT NULL
 );
 COMMENT ON TABLE yquota_internal.skipped_waiting IS
-	'Containers in the books with an event that still waits because another transaction held its row; the worker looks at them in every round';
+	'Containers that are known but have an event that still waits, because another transaction held its row. The worker looks at them in every round';
 
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,
@@ -673,12 +666,12 @@ CREATE TABLE yquota_internal.reported_end (
 );
 CREATE INDEX reported_end_container_id_idx ON yquota_internal.reported_end (container_id);
 COMMENT ON TABLE yquota_internal.reported_end IS
-	'Ends of containers that were reported differently, and ends that yquota reported itself; the earliest counts';
-COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'true if yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
-COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'true if the only sign of the end is that the application had ended: see import_rm_audit()';
-COMMENT ON COLUMN yquota_internal.reported_end.recorded_at IS 'the statement''s clock when it was noted';
-COMMENT ON COLUMN yquota_internal.reported_end.source IS 'feed that reported the end; the first one of several';
-COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'true if the row is the end that the books had when a different end was reported; the source of the row is not known';
+	'Ends of containers for which different instants were reported, and ends that yquota reported itself. The earliest one counts';
+COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'true if yquota itself sent the FINISH: expiry, release_containers(), reconcile(), node_lost()';
+COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'true if the end was only concluded from the end of the application: see import_rm_audit()';
+COMMENT ON COLUMN yquota_internal.reported_end.recorded_at IS 'clock of the statement that recorded the end';
+COMMENT ON COLUMN yquota_internal.reported_end.source IS 'feed that reported the end; if several did, the first one';
+COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'true if the ledger had this end when a different end was reported; the source of this end is not known';
 
 CREATE TABLE yquota_internal.discarded_event (
 	reject_id bigint NOT NULL,
@@ -704,14 +697,14 @@ CREATE TABLE yquota_internal.discarded_event (
 	event_id bigint
 );
 COMMENT ON TABLE yquota_internal.discarded_event IS
-	'Events set aside, as the log has them, whose row in event_reject an administrator has removed or changed';
+	'Events that were set aside, as they are in the log, if an administrator has removed or changed their row in event_reject';
 COMMENT ON COLUMN yquota_internal.discarded_event.removed IS 'true if the row was removed; false if it was changed and may be tried again';
 
 CREATE TABLE yquota_internal.event_without_effect (
 	event_id bigint NOT NULL
 );
 COMMENT ON TABLE yquota_internal.event_without_effect IS
-	'Events of the log that changed nothing when they arrived: the books had them already, they had no content, or the container had ended before.  Events set aside that were sent again are listed, too, because their later row in the log counts';
+	'Events of the log that changed nothing when they arrived.  They were known already, they had no content, or the container had ended before.  Events that were set aside and then sent again are listed, too, because their later row in the log counts';
 
 CREATE TABLE yquota_internal.charged_through (
 	at timestamptz NOT NULL,
@@ -720,12 +713,10 @@ CREATE TABLE yquota_internal.charged_through (
 );
 CREATE INDEX charged_through_at_idx ON yquota_internal.charged_through (at);
 COMMENT ON TABLE yquota_internal.charged_through IS
-	'Charged-through marks, of which the greatest "at" counts; each QUOTA_COMPUTE appends a row, and the worker removes all others';
+	'Charged-through marks, of which the greatest "at" counts. Each QUOTA_COMPUTE inserts a row, and the worker deletes all others';
 
---
--- Counters.  Statements append to counter_delta and never wait.  The worker compacts the
--- deltas into the tables below.  Readers add up both.
---
+-- Counters.  Statements insert changes into counter_delta and never wait.  The worker compacts these changes into
+-- the tables below.  Readers add up both.
 CREATE TABLE yquota_internal.counter_delta (
 	scope "char" NOT NULL,
 	project text COLLATE "C",
@@ -752,27 +743,27 @@ CREATE TABLE yquota_internal.counter_delta (
 	changed_by xid8,
 	packed bytea
 );
--- Serves sessions with a cached cluster.
+-- The index is for sessions that cache the cluster.
 CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE changed_by IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
-	'Changes of counters, one or more rows per statement, that have not been compacted; counter_change shows them one by one';
+	'Changes of counters that have not been compacted, one or more rows per statement; counter_change shows the changes one by one';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
-	'counters that the row is for: p a project and its rate classes, u queues and users, n nodes, f a feed.  A statement about one container needs one row: a for all';
+	'counters that the row changes: p a project and its rate classes, u queues and users, n nodes, f a feed.  A statement about one container needs only one row: a for all';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
-COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from; of several rate classes the latest';
+COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) from which accrual_base counts; in a row with several rate classes, the latest one';
 COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of the greatest common divisors of the allocations';
-COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at; of several rate classes their sum';
-COMMENT ON COLUMN yquota_internal.counter_delta.containers IS 'containers that came minus containers that went; of several queues or nodes their sum';
+COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at; in a row with several rate classes, their sum';
+COMMENT ON COLUMN yquota_internal.counter_delta.containers IS 'number of containers that started minus those that ended; in a row with several queues or nodes, their sum';
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
 COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw; only the first row of the statement has this column and priced_through';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used; only in the first row of the statement';
-COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; in rows about feeds';
+COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; only in rows about feeds';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
-	'instant before which the statement has not changed the spending of the project; NULL: it has not changed it at all';
+	'instant before which the statement has not changed the spending of the project; NULL if it has not changed any spending';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS
-	'transaction of this database that appended the row, in rows about usage; NULL until a session has asked for it (usage_numbering)';
+	'transaction of this database that inserted the row, in rows about usage; NULL until a session requests such numbers (usage_numbering)';
 COMMENT ON COLUMN yquota_internal.counter_delta.packed IS
-	'several rate classes of the project, or several queues or nodes, as unpack_delta() reads them';
+	'several rate classes of the project, or several queues or nodes, packed as unpack_delta() reads them';
 
 CREATE FUNCTION yquota_internal.unpack_delta(
 	scope "char", packed bytea,
@@ -782,7 +773,7 @@ CREATE FUNCTION yquota_internal.unpack_delta(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 50
 	AS 'MODULE_PATHNAME', 'yq_sql_unpack_delta';
 COMMENT ON FUNCTION yquota_internal.unpack_delta("char", bytea) IS
-	'Return the rate classes of a row of counter_delta with scope p, or the usage of one with scope u or n';
+	'Return the rate classes in a row of counter_delta with scope p, or the usage in a row with scope u or n';
 
 CREATE VIEW yquota_internal.packed_change AS
 	SELECT delta.scope, delta.project, entry.shape, entry.factors COLLATE "C" AS factors,
@@ -797,7 +788,7 @@ CREATE VIEW yquota_internal.packed_change AS
 	CROSS JOIN LATERAL yquota_internal.unpack_delta(delta.scope, delta.packed) AS entry
 	WHERE delta.scope <> 'a';
 COMMENT ON VIEW yquota_internal.packed_change IS
-	'Changes of rate classes, queues and nodes that rows of counter_delta have packed, one by one';
+	'Changes of rate classes, queues and nodes in packed rows of counter_delta, one by one';
 
 CREATE VIEW yquota_internal.counter_change AS
 	SELECT delta.scope, delta.project, delta.shape, delta.factors, delta.reference_at, delta.weight, delta.accrual_base,
@@ -808,10 +799,10 @@ CREATE VIEW yquota_internal.counter_change AS
 	UNION ALL
 	SELECT * FROM yquota_internal.packed_change;
 COMMENT ON VIEW yquota_internal.counter_change IS
-	'Changes that are not yet compacted, one by one: of rate classes (with a weight), queues (scopes a and u) and nodes (a and n)';
+	'Changes that have not been compacted, one by one. They concern rate classes (with a weight), queues (scopes a and u) and nodes (a and n)';
 
--- Replaces the transaction number of rows from a dump, a publication or by hand, which is
--- meaningless here.
+-- Replaces the transaction id of rows from a dump, from a publication or by hand.  An id of another database has no
+-- meaning here.
 CREATE FUNCTION yquota_internal.set_changed_by() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -822,25 +813,23 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.set_changed_by() IS
-	'Write the number of the transaction into a row about usage that comes from a dump, from a publication or by hand';
+	'Write the current transaction id into a row about usage that comes from a dump, from a publication or by hand';
 CREATE TRIGGER set_changed_by BEFORE INSERT ON yquota_internal.counter_delta
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.set_changed_by();
 ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
 
---
--- Transactions number their rows about usage once a session wants to cache a cluster
--- (src/scheduler/cache/cluster_cache.h).  A dump leaves the table out: a restored database has
--- no such session.
---
+-- Once a session wants to cache a cluster, transactions write their ids into rows about usage
+-- (src/scheduler/cache/cluster_cache.h).  A dump leaves this table out, because a restored database has no such
+-- session.
 CREATE TABLE yquota_internal.usage_numbering (
 	asked_by xid8 NOT NULL,
 	complete_from xid8
 );
 COMMENT ON TABLE yquota_internal.usage_numbering IS
-	'Empty until an allocation cycle has run.  From then on, rows of counter_delta about usage name their transactions';
-COMMENT ON COLUMN yquota_internal.usage_numbering.asked_by IS 'transaction that appended the row';
+	'Empty until an allocation cycle has run.  From then on, rows of counter_delta about usage contain the ids of their transactions';
+COMMENT ON COLUMN yquota_internal.usage_numbering.asked_by IS 'transaction that inserted the row';
 COMMENT ON COLUMN yquota_internal.usage_numbering.complete_from IS
-	'first transaction from which on all transactions number their rows; NULL in the first row, which requests the numbering';
+	'first transaction from which on all transactions write their ids; NULL in the first row, which requests the ids';
 CREATE FUNCTION yquota_internal.leave_out() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -850,7 +839,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_out() IS
-	'Leave out a row about transactions of another database, which has no meaning here';
+	'Omit a row about transactions of another database, which has no meaning here';
 CREATE TRIGGER leave_out BEFORE INSERT ON yquota_internal.usage_numbering
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.leave_out();
 ALTER TABLE yquota_internal.usage_numbering ENABLE REPLICA TRIGGER leave_out;
@@ -860,9 +849,9 @@ CREATE TABLE yquota_internal.project_counter (
 	charged numeric NOT NULL,
 	accrual_base numeric NOT NULL
 );
-COMMENT ON TABLE yquota_internal.project_counter IS 'Compacted: credits posted to charge, and the base of running_total, per project';
+COMMENT ON TABLE yquota_internal.project_counter IS 'Compacted counters per project: credits posted to charge, and the accrual base of running_total';
 COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
-	'credits to subtract from the cost of the project''s running_total since running_reference; negative for credits that running containers owed by then';
+	'credits to subtract from the cost of the project''s running_total since running_reference; negative if running containers owed credits at that time';
 
 CREATE TABLE yquota_internal.rate_class_counter (
 	project text COLLATE "C" NOT NULL,
@@ -874,15 +863,12 @@ CREATE TABLE yquota_internal.rate_class_counter (
 	UNIQUE NULLS NOT DISTINCT (project, shape, factors, reference_at)
 );
 COMMENT ON TABLE yquota_internal.rate_class_counter IS
-	'Compacted: running containers per project, rate class (shape and factors) and hour of their settled_at';
+	'Compacted counters: running containers per project, rate class (shape and factors) and hour of their settled_at';
 
---
--- Reading a balance must not take longer because containers have been running for many hours.
--- These tables therefore store all hours of a rate class moved to one instant, by the prices
--- known at some version.  A later change of prices for those hours invalidates the result, and
--- the next compaction computes it anew.  A balance reads one row per project, in which a
--- number stands for each class.
---
+-- Reading a balance must not take longer because containers have been running for many hours.  These tables
+-- therefore combine all hours of a rate class, with costs counted from one instant, at the prices known at some
+-- version.  A later change of prices for those hours invalidates the result, and the next compaction computes it
+-- again.  A balance reads one row per project, in which a number stands for each class.
 CREATE TABLE yquota_internal.running_class (
 	class_id integer PRIMARY KEY CHECK (class_id > 0),
 	shape yquota.resource NOT NULL,
@@ -898,9 +884,9 @@ CREATE TABLE yquota_internal.running_total (
 ) WITH (fillfactor = 50, toast_tuple_target = 8160);
 ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE MAIN;
 COMMENT ON TABLE yquota_internal.running_total IS
-	'rate_class_counter without its hours, in one row per project, for project_balance';
+	'The counts of rate_class_counter without its hours, in one row per project, for project_balance';
 COMMENT ON COLUMN yquota_internal.running_total.weights IS
-	'packed: number of each class (running_class) and sum of its weights';
+	'packed list of the number of each class (running_class) and the sum of its weights';
 
 CREATE TABLE yquota_internal.running_reference (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -910,12 +896,12 @@ CREATE TABLE yquota_internal.running_reference (
 	priced_through timestamptz NOT NULL CHECK (priced_through >= reference_at)
 );
 COMMENT ON TABLE yquota_internal.running_reference IS
-	'Instant from which the accrual bases of project_counter count.  Without a row, they and running_total have no meaning';
+	'Instant from which the accrual bases of project_counter count.  If there is no row, these bases and running_total must not be used';
 COMMENT ON COLUMN yquota_internal.running_reference.priced_through IS
-	'latest instant whose price the accrual bases contain: reference_at, or the hour of containers that were settled ahead of the clock';
+	'latest instant whose price is contained in the accrual bases: reference_at, or the hour of containers that were settled ahead of the clock';
 COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
-	'newest pricing_change seen; when a later pricing_change affects prices before priced_through, the references are invalid';
-COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'highest number given to a rate class so far';
+	'newest pricing_change seen. If a later pricing_change affects prices before priced_through, the accrual bases are invalid';
+COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'highest number of a rate class so far';
 
 CREATE TABLE yquota_internal.usage_counter (
 	queue text COLLATE "C",
@@ -926,7 +912,7 @@ CREATE TABLE yquota_internal.usage_counter (
 	containers bigint NOT NULL,
 	UNIQUE NULLS NOT DISTINCT (queue, label, username, execution_type)
 );
-COMMENT ON TABLE yquota_internal.usage_counter IS 'Compacted: usage of running containers, per queue, label, user and execution type';
+COMMENT ON TABLE yquota_internal.usage_counter IS 'Compacted counters: usage of running containers, per queue, label, user and execution type';
 
 CREATE TABLE yquota_internal.node_counter (
 	node text COLLATE "C" NOT NULL,
@@ -935,7 +921,7 @@ CREATE TABLE yquota_internal.node_counter (
 	containers bigint NOT NULL,
 	PRIMARY KEY (node, execution_type)
 );
-COMMENT ON TABLE yquota_internal.node_counter IS 'Compacted: usage of running containers, per node and execution type';
+COMMENT ON TABLE yquota_internal.node_counter IS 'Compacted counters: usage of running containers, per node and execution type';
 
 CREATE TABLE yquota_internal.feed_counter (
 	source text COLLATE "C",
@@ -944,24 +930,22 @@ CREATE TABLE yquota_internal.feed_counter (
 	last_recorded_at timestamptz,
 	UNIQUE NULLS NOT DISTINCT (source)
 );
-COMMENT ON TABLE yquota_internal.feed_counter IS 'Compacted: events received, per source';
+COMMENT ON TABLE yquota_internal.feed_counter IS 'Compacted counters: events received, per source';
 
 CREATE TABLE yquota_internal.correction_due (
 	changed_from timestamptz NOT NULL,
 	noted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota_internal.correction_due IS
-	'Instants of settlements that missed a change of price: correct_late_prices() settles again from them, and removes them';
+	'Instants from which settlements missed a change of price. correct_late_prices() settles again from these instants, and deletes them';
 
---
--- State of the clock and of the worker
---
+-- State of the clock and of the worker.
 CREATE TABLE yquota_internal.clock_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.clock_setting IS
-	'Clock set by hand (tests and demonstrations); without a row the system''s clock holds';
+	'Clock set by hand, for tests and demonstrations; without a row the system''s clock is used';
 
 CREATE TABLE yquota_internal.cluster_total (
 	resource_type text COLLATE "C" PRIMARY KEY,
@@ -970,7 +954,7 @@ CREATE TABLE yquota_internal.cluster_total (
 	shrunk_since timestamptz
 );
 COMMENT ON TABLE yquota_internal.cluster_total IS
-	'Totals from which prices were last computed: a suddenly halved cluster keeps its price';
+	'Totals from which prices were last computed. A cluster that is suddenly halved keeps its price for some time';
 
 CREATE TABLE yquota_internal.worker_state (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

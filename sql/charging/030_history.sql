@@ -1,7 +1,5 @@
---
--- History: sealed segments of the ledger and of the log, and the segments that have left the
--- database since.  See charging/450_archive.sql.
---
+-- History: sealed segments of the ledger and of the log, and segments that have been archived since.  See
+-- charging/450_archive.sql.
 CREATE TABLE yquota.history_segment (
 	number integer PRIMARY KEY,
 	sealed_from timestamptz NOT NULL,
@@ -15,17 +13,17 @@ CREATE TABLE yquota.history_segment (
 	horizon timestamptz
 );
 COMMENT ON TABLE yquota.history_segment IS
-	'Sealed segments of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
-COMMENT ON COLUMN yquota.history_segment.number IS 'primary key; from 1 in order of time. Segment 0 has the rows that were carried over because their containers still run';
-COMMENT ON COLUMN yquota.history_segment.sealed_from IS 'time at which the segment before was sealed; -infinity for the first one';
-COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when it was sealed; all its rows were recorded before';
-COMMENT ON COLUMN yquota.history_segment.ledger_table IS 'table of yquota_internal with its rows of the ledger; NULL when there is none any more';
-COMMENT ON COLUMN yquota.history_segment.log_table IS 'table of schema yquota_internal with its rows of the log; NULL when there is none any more';
-COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'time at which its ledger rows left the database. From then on its log rows are no longer part of the log, but wait for archive()';
-COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'time at which its log rows left the database';
-COMMENT ON COLUMN yquota.history_segment.charges IS 'archived rows of its ledger; charges of reservations are in no segment';
-COMMENT ON COLUMN yquota.history_segment.events IS 'archived rows of its log';
-COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes. The greatest one is the archive horizon';
+	'Sealed segments of the ledger and the log. Until they are archived, they are child tables of yquota.charge and yquota.container_event';
+COMMENT ON COLUMN yquota.history_segment.number IS 'primary key; from 1 in order of time. Segment 0 has the rows that archive() kept because their containers were still running';
+COMMENT ON COLUMN yquota.history_segment.sealed_from IS 'time at which the previous segment was sealed; -infinity for the first one';
+COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when the segment was sealed; all its rows were recorded earlier';
+COMMENT ON COLUMN yquota.history_segment.ledger_table IS 'table of schema yquota_internal with the segment''s rows of the ledger; NULL when they have left the database';
+COMMENT ON COLUMN yquota.history_segment.log_table IS 'table of schema yquota_internal with the segment''s rows of the log; NULL when they have left the database';
+COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'time at which the segment''s ledger rows left the database. From then on its log rows are not part of the log any more, and wait for archive()';
+COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'time at which the segment''s log rows left the database';
+COMMENT ON COLUMN yquota.history_segment.charges IS 'number of archived rows of the ledger; charges of reservations are in no segment';
+COMMENT ON COLUMN yquota.history_segment.events IS 'number of archived rows of the log';
+COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when the segment was archived. An event before this instant is refused unless its container is known, and no price before it changes. The greatest one is the archive horizon';
 
 CREATE TABLE yquota.opening_balance (
 	project text COLLATE "C" NOT NULL,
@@ -37,10 +35,10 @@ CREATE TABLE yquota.opening_balance (
 	PRIMARY KEY (project, archived_through)
 );
 COMMENT ON TABLE yquota.opening_balance IS
-	'Charges of projects by archived ledger rows; a project''s newest row counts for all of its archived history.  Append-only';
+	'Charges of projects in archived ledger rows.  The newest row of a project contains all of its archived history.  Append-only';
 COMMENT ON COLUMN yquota.opening_balance.project IS 'primary key, with archived_through';
 COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest segment archived so far';
-COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon then; every archived charge ended before it';
+COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon at that time; every archived charge ended before it';
 COMMENT ON COLUMN yquota.opening_balance.charged IS 'credits: sum of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.charges IS 'number of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.digest IS 'sum of the digests of all archived rows of the project; archive_digest() computes it from the archive';
@@ -51,7 +49,7 @@ CREATE TABLE yquota_internal.carried_container (
 	PRIMARY KEY (archived_through, container_id)
 );
 COMMENT ON TABLE yquota_internal.carried_container IS
-	'Running containers whose rows an archive carried over: their rows in log tables that still wait for archive() are copies';
+	'Running containers whose rows archive() kept. Their rows in log tables that still wait for archive() are copies';
 
 CREATE TABLE yquota_internal.released_log (
 	log_table text COLLATE "C" PRIMARY KEY,

@@ -1,11 +1,8 @@
+-- Families of projects.  The spending of a project also counts for its parent, the parent's parent, and so on.  A
+-- table contains all descendants, so that a project without parent and sub-projects takes no additional time.
 --
--- Families of projects: spending of a project also counts for its parent, the parent's parent,
--- and so on.  A table keeps all descendants, so that a project without parent and sub-projects
--- costs no time.
---
--- No row records since when a project has been in a family, so membership applies to all time.
--- A project can therefore move only while it has no credit, holds or charges.
---
+-- The table does not record since when a project has been in a family, so a membership applies to all time.  A
+-- project can therefore move only while it has no credit, holds or charges.
 
 CREATE TABLE yquota_internal.project_family (
 	ancestor text COLLATE "C" NOT NULL REFERENCES yquota.project ON UPDATE CASCADE ON DELETE CASCADE,
@@ -15,14 +12,14 @@ CREATE TABLE yquota_internal.project_family (
 );
 CREATE INDEX project_family_ancestor_idx ON yquota_internal.project_family (ancestor);
 COMMENT ON TABLE yquota_internal.project_family IS
-	'Projects and all their descendants, as project.parent tells.  Written only by the triggers of project';
-COMMENT ON COLUMN yquota_internal.project_family.depth IS 'steps from the member to the ancestor: 1 for its parent';
+	'Projects and all their descendants, according to project.parent.  Only the triggers of project write this table';
+COMMENT ON COLUMN yquota_internal.project_family.depth IS 'number of steps from the member to the ancestor: 1 for its parent';
 
 CREATE FUNCTION yquota_internal.project_line(members text[])
 	RETURNS TABLE (ancestor text, member text, depth integer)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	BEGIN ATOMIC
-		-- the last step is one more than the permitted depth, and also ends a circle
+		-- the last step is one more than the permitted depth; it also ends a circle
 		WITH RECURSIVE line AS (
 			SELECT project.parent AS ancestor, project.name AS member, 1 AS depth
 			FROM yquota.project
@@ -36,7 +33,7 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 		SELECT line.ancestor, line.member, line.depth FROM line;
 	END;
 COMMENT ON FUNCTION yquota_internal.project_line(text[]) IS
-	'Return the ancestors of projects, or of all (NULL), by project.parent; with a depth of 16 where there are too many';
+	'Return the ancestors of projects, or of all projects (NULL), according to project.parent.  If a project has too many, the last one has depth 16';
 
 CREATE FUNCTION yquota_internal.check_move(moved text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -61,7 +58,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_move(text[]) IS
-	'Fail when one of some projects has spent or held credit';
+	'Raise an error if one of the projects has spent or held credit';
 
 CREATE FUNCTION yquota_internal.check_line(members text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -84,7 +81,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_line(text[]) IS
-	'Fail when the parents of projects form a circle, or are too many';
+	'Raise an error if the parents of projects form a circle or are too many';
 
 CREATE FUNCTION yquota_internal.keep_families() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -94,7 +91,7 @@ DECLARE
 	moved text[];
 	ancestors text[];
 BEGIN
-	-- a dump brings its own families
+	-- a dump contains the families
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
@@ -110,7 +107,7 @@ BEGIN
 	END IF;
 	-- moves, holds and charges of other transactions must be visible
 	PERFORM yquota_internal.require_read_committed('give a project a parent');
-	-- serialize moves, and exclude decisions about credit; readers go on
+	-- serialize moves, and exclude decisions about credit; readers do not wait
 	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
 	IF TG_OP = 'UPDATE' THEN
 		moved := ARRAY(SELECT unnest(moved) UNION
@@ -125,7 +122,7 @@ BEGIN
 	PERFORM yquota_internal.check_line(moved);
 	INSERT INTO yquota_internal.project_family (ancestor, member, depth)
 	SELECT line.ancestor, line.member, line.depth FROM yquota_internal.project_line(moved) AS line;
-	-- refunds move along, so losses of ancestors' grants must be computed anew
+	-- refunds move with their project, so losses of grants of ancestors have to be computed again
 	IF TG_OP = 'UPDATE' THEN
 		DELETE FROM yquota.expired_grant AS expired
 		WHERE expired.project = ANY (ancestors)
@@ -135,7 +132,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_families() IS
-	'Make project_family follow the parents of projects, and refuse parents that are not allowed';
+	'Update project_family when parents of projects change, and refuse parents that are not allowed';
 
 CREATE TRIGGER insert_family AFTER INSERT ON yquota.project
 	REFERENCING NEW TABLE AS new_projects

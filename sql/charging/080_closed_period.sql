@@ -1,7 +1,5 @@
---
--- Closed billing periods.  No row of the ledger crosses the end of a closed period, and later
--- postings are booked after it (src/charging/container_life.h).
---
+-- Closed billing periods.  No row of the ledger crosses the end of a closed period, and later postings are booked
+-- after its closing (src/charging/container_life.h).
 
 CREATE TABLE yquota.closed_period (
 	until timestamptz PRIMARY KEY CHECK (isfinite(until)),
@@ -12,11 +10,11 @@ CREATE TABLE yquota.closed_period (
 	CHECK ((closed_at IS NULL) = (amount IS NULL))
 );
 COMMENT ON TABLE yquota.closed_period IS
-	'Ends of billing periods that close_period() has closed, or is closing.  Append-only';
-COMMENT ON COLUMN yquota.closed_period.until IS 'primary key: where the period ends and the next one begins; the first one begins at -infinity';
-COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock since when no charge crosses the end';
-COMMENT ON COLUMN yquota.closed_period.closed_at IS 'booked_at after which a row is not on the bill; NULL until all containers are settled';
-COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers in the period, all projects, as booked by then; verify() compares it with the ledger';
+	'Ends of billing periods that close_period() has closed or is closing.  Append-only';
+COMMENT ON COLUMN yquota.closed_period.until IS 'primary key; instant at which the period ends and the next one begins. The first period begins at -infinity';
+COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock when closing began; since then no charge crosses the end';
+COMMENT ON COLUMN yquota.closed_period.closed_at IS 'a row is on the bill if its booked_at is not later than this; NULL until all containers are settled';
+COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers of all projects in the period, as booked by closed_at; verify() compares it with the ledger';
 COMMENT ON COLUMN yquota.closed_period.closed_by IS 'the session''s user';
 
 CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
@@ -35,11 +33,11 @@ CREATE VIEW yquota_internal.unsettled_at_period_end AS
 	JOIN yquota_internal.charge_in_effect AS charge
 		ON charge."from" < period.until AND charge."to" > period.until;
 COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
-	'Containers whose charges or accruals cross the end of a period';
+	'Containers with a charge or an accrual that crosses the end of a period';
 
--- Keeps the losses of grants as they were when a bill was issued.  They follow from spending
--- at instants within periods, and the books do not keep the earlier state.  Bills must not
--- change.
+-- The table stores the losses of grants as they were when a bill was issued.  Losses follow from spending at
+-- instants within periods.  Later postings change this spending, and the books do not contain the earlier state.
+-- Bills must not change.
 CREATE TABLE yquota_internal.billed_credit (
 	until timestamptz NOT NULL,
 	project text COLLATE "C" NOT NULL,
@@ -50,11 +48,11 @@ CREATE TABLE yquota_internal.billed_credit (
 	PRIMARY KEY (project, until, grant_id)
 );
 COMMENT ON TABLE yquota_internal.billed_credit IS
-	'Changes of the credit of projects that appear on the bill of a period.  Append-only: all changes until the end of a period add up to its grants';
+	'Changes of the credit of projects that appear on the bill of a period.  Append-only.  The sum of all changes up to the end of a period is the amount of its grants';
 COMMENT ON COLUMN yquota_internal.billed_credit.until IS 'end of the period';
 COMMENT ON COLUMN yquota_internal.billed_credit.project IS 'owner of the credit';
-COMMENT ON COLUMN yquota_internal.billed_credit.granted IS 'credits that the grant adds to the amount on earlier bills; negative for credit that is taken back or now belongs to another project';
-COMMENT ON COLUMN yquota_internal.billed_credit.lost IS 'credits left of the grant when it expired, minus those on earlier bills';
+COMMENT ON COLUMN yquota_internal.billed_credit.granted IS 'change of the grant''s amount compared with earlier bills, in credits; negative for credit that was taken back or now belongs to another project';
+COMMENT ON COLUMN yquota_internal.billed_credit.lost IS 'credits left of the grant when it expired, minus the losses on earlier bills';
 COMMENT ON COLUMN yquota_internal.billed_credit.reason IS 'reason of the grant; NULL when the owner has deleted it';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota_internal.billed_credit

@@ -1,15 +1,13 @@
+-- Cost of archived history.  Archived rows have left the ledger.  Their sums stay, per quarter-hour and in the
+-- groups of roll-ups.  Reports of closed days and issued bills therefore do not change.  Nothing before the archive
+-- horizon changes any more, so these sums are final.  They are part of the books, because they cannot be computed
+-- from other rows of the database.
 --
--- Cost of archived history.  Archived rows have left the ledger.  Their sums stay, per
--- quarter-hour and in the groups of roll-ups, so that reports of closed days and issued bills
--- do not change.  Nothing before the horizon changes any more, so these sums are final.  They
--- are part of the books, because no row of the database could reproduce them.
---
--- A row lies in one billing period (charging/490_close_period.sql).  It is on the bills of the
--- periods that were closed when it had been booked.  Periods and bookings are therefore kept
--- as ends of periods.  The parts of a row add up to the booked amount, whatever timelines
--- formed it.  A row and its correction may be on different bills.  Reports ignore the time of
--- booking, so the two cancel in every quarter-hour.
---
+-- Each row of the ledger lies in one billing period (charging/490_close_period.sql).  It is on the bills of the
+-- periods that were closed after it had been booked.  Period and booking time are therefore stored as ends of
+-- periods.  The parts of a row add up to the booked amount, whatever prices it was computed from.  A row and its
+-- correction may be on different bills.  Reports ignore the time of booking, so a row and its correction cancel in
+-- every quarter-hour.
 
 CREATE TABLE yquota_internal.archived_cost (
 	archived_through integer NOT NULL,
@@ -30,8 +28,8 @@ COMMENT ON TABLE yquota_internal.archived_cost IS
 	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
 COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';
 COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'start of the quarter-hour';
-COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first. Infinity for a row on no bill: it crosses the end of a period, and was taken back before that period was closed';
-COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before the row was booked: the row is on later bills; -infinity: none';
+COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, among the periods closed at that time; -infinity for the first one. Infinity for a row that is on no bill: it crosses the end of a period, and was reversed before that period was closed';
+COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before the row was booked; the row is on later bills. -infinity if there is none';
 COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
 COMMENT ON COLUMN yquota_internal.archived_cost.reservation_id IS 'reservation that was charged, if a hold for it was known; NULL for containers';
 
@@ -46,9 +44,9 @@ CREATE TABLE yquota.archived_history (
 );
 COMMENT ON TABLE yquota.archived_history IS
 	'Targets to which segments of history were archived';
-COMMENT ON COLUMN yquota.archived_history.segment IS 'number in history_segment';
+COMMENT ON COLUMN yquota.archived_history.segment IS 'number of the segment in history_segment';
 COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.archived_history.target IS 'table that received its rows, by its name at that time';
+COMMENT ON COLUMN yquota.archived_history.target IS 'table that received the rows, by its name at that time';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
@@ -64,14 +62,14 @@ CREATE TABLE yquota.written_history (
 	PRIMARY KEY (segment, history)
 );
 COMMENT ON TABLE yquota.written_history IS
-	'Segments of history whose rows were written into a foreign table and are still in the books.  The next call of archive() compares both';
-COMMENT ON COLUMN yquota.written_history.segment IS 'number in history_segment';
+	'Segments of history whose rows were written into a foreign table and are still in the books.  The next call of archive() compares the two';
+COMMENT ON COLUMN yquota.written_history.segment IS 'number of the segment in history_segment';
 COMMENT ON COLUMN yquota.written_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.written_history.target IS 'table that received its rows, by its name at that time';
+COMMENT ON COLUMN yquota.written_history.target IS 'table that received the rows, by its name at that time';
 COMMENT ON COLUMN yquota.written_history.cluster IS 'name of this cluster in rows of the target';
 COMMENT ON COLUMN yquota.written_history.written_at IS 'clock';
 COMMENT ON COLUMN yquota.written_history.written_by IS 'the session''s user';
-COMMENT ON COLUMN yquota.written_history.written_in IS 'transaction that wrote them and cannot remove them itself';
+COMMENT ON COLUMN yquota.written_history.written_in IS 'transaction that wrote the rows; a later transaction deletes them from the books';
 
 CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	SELECT archived.*
@@ -81,11 +79,9 @@ CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 COMMENT ON VIEW yquota_internal.readable_archived_cost IS
 	'Rows of archived_cost that the calling role may see';
 
---
--- Losses of grants and remaining holds follow from the cost since an instant.  The table keeps
--- the cost of archived rows since instants before their end.  The cost since later instants
--- follows from quarter-hours, for example for a budget that begins in the past.
---
+-- Losses of grants and remaining holds follow from the cost since an instant.  The table contains the cost of
+-- archived rows since instants that lie before the end of these rows.  The cost since a later instant is computed
+-- from quarter-hours, for example for a budget that begins in the past.
 CREATE TABLE yquota_internal.archived_cost_since (
 	project text COLLATE "C" NOT NULL,
 	application_id text COLLATE "C" NOT NULL,
@@ -94,7 +90,7 @@ CREATE TABLE yquota_internal.archived_cost_since (
 	PRIMARY KEY (project, application_id, since)
 );
 COMMENT ON TABLE yquota_internal.archived_cost_since IS
-	'Cost of archived rows of a project since instants before the archive horizon: instants of grants of the project and its ancestors, and of holds';
+	'Cost of archived rows of a project since instants before the archive horizon. These are instants of grants of the project and its ancestors, and of holds';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for the whole project; for a reservation its id, which includes its queue';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.amount IS 'credits, without those of sub-projects';
 
@@ -111,11 +107,9 @@ CREATE FUNCTION yquota_internal.archived_since(project text, application_id text
 		   AND cost.quarter_hour >= yquota_internal.quarter_hour(archived_since.since)), 0)
 		ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) IS
-	'Return the credits of archived rows of a project, or of one of its applications, from an instant on.  Exact for instants that are kept and for quarter-hours';
+	'Return the credits of archived rows of a project, or of one of its applications, from an instant on.  The result is exact for stored instants and for the starts of quarter-hours';
 
---
--- Work lost to preemption, for archived containers: preemption_cost().
---
+-- Work lost to preemption in archived containers, for preemption_cost().
 CREATE TABLE yquota_internal.archived_preemption (
 	archived_through integer NOT NULL,
 	quarter_hour timestamptz NOT NULL,
@@ -128,11 +122,11 @@ CREATE TABLE yquota_internal.archived_preemption (
 );
 CREATE INDEX archived_preemption_quarter_hour_idx ON yquota_internal.archived_preemption (quarter_hour);
 COMMENT ON TABLE yquota_internal.archived_preemption IS
-	'Archived containers that were preempted, added up per quarter-hour (UTC) of their ends';
+	'Archived containers that were preempted, added up by the quarter-hour (UTC) in which they ended';
 COMMENT ON COLUMN yquota_internal.archived_preemption.archived_through IS 'as in opening_balance';
 COMMENT ON COLUMN yquota_internal.archived_preemption.quarter_hour IS 'start of the quarter-hour';
 COMMENT ON COLUMN yquota_internal.archived_preemption.queue IS 'last queue of the containers';
-COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits for the lives of the containers, without padding, if nothing had been free before their preemption';
+COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits for the lives of the containers, without padding, as if no time before their preemption had been free';
 COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'part of these credits that was free';
 
 SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');

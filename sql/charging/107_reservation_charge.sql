@@ -1,17 +1,13 @@
+-- Cost of reservations.  A reservation pays a fraction of the price of a container with all resources promised at an
+-- instant, used or not.  It pays from the acceptance of a version until that version ends.  The fraction is that of
+-- the rule in force when the first version was accepted (charging_rule.reserved_factor).
 --
--- Cost of reservations.  A reservation pays a fraction of the price of a container with all
--- resources promised at that instant, used or not.  It pays from the acceptance of a version
--- until that version ends.  The rule in force when the first version is accepted fixes the
--- fraction (charging_rule.reserved_factor).
+-- The cost of an interval is posted when the interval is over.  It is posted by the worker, or by the transaction
+-- that ends the reservation.  close_period() posts up to the end of a period, which no row crosses.  Until it is
+-- posted, the cost accrues.  The rows therefore follow from the definitions, their allocations, the ends of periods
+-- and the timelines.  Late prices and outages are corrected by further rows, as in the ledger of containers.
 --
--- An interval of an allocation is posted when it is over.  The worker posts it, or the
--- transaction that ends the reservation.  close_period() posts up to the end of a period,
--- which no row crosses.  Until then the interval accrues.  The rows therefore follow from the
--- definitions, their allocations, the ends of periods and the timelines.  Further rows correct
--- late prices and outages, as in the ledger of containers.
---
--- The posting transaction locks the row of a reservation's last version.
---
+-- The posting transaction locks the row of the reservation's last version.
 
 CREATE TABLE yquota.reservation_charge (
 	reservation_id text COLLATE "C" NOT NULL,
@@ -31,19 +27,19 @@ CREATE TABLE yquota.reservation_charge (
 );
 CREATE INDEX reservation_charge_to_idx ON yquota.reservation_charge ("to");
 COMMENT ON TABLE yquota.reservation_charge IS
-	'Ledger of reservations: one row per interval of a promise, not beyond the end of a closed period.  Append-only; corrections are further rows';
+	'Ledger of reservations: one row per interval of a promise; no row crosses the end of a closed period.  Append-only; corrections are further rows';
 COMMENT ON COLUMN yquota.reservation_charge.reservation_id IS 'as in reservation_definition';
-COMMENT ON COLUMN yquota.reservation_charge.number IS 'rank of the row among those of its reservation, from 1';
+COMMENT ON COLUMN yquota.reservation_charge.number IS 'number of the row among those of its reservation, from 1';
 COMMENT ON COLUMN yquota.reservation_charge.version IS 'as in reservation_definition';
 COMMENT ON COLUMN yquota.reservation_charge.queue IS 'full path of the plan';
-COMMENT ON COLUMN yquota.reservation_charge.allocation IS 'native units, all containers together';
+COMMENT ON COLUMN yquota.reservation_charge.allocation IS 'sum over all promised containers, in native units';
 COMMENT ON COLUMN yquota.reservation_charge.reserved_factor IS 'part of the price that the reservation pays';
 COMMENT ON COLUMN yquota.reservation_charge."from" IS 'start of the interval';
 COMMENT ON COLUMN yquota.reservation_charge."to" IS 'end of the interval';
-COMMENT ON COLUMN yquota.reservation_charge.amount IS 'credits, exact; negative in a row that takes another back';
-COMMENT ON COLUMN yquota.reservation_charge.booked_at IS 'time at which the row was posted';
+COMMENT ON COLUMN yquota.reservation_charge.amount IS 'credits, exact; negative in a row that reverses another one';
+COMMENT ON COLUMN yquota.reservation_charge.booked_at IS 'clock when the row was posted';
 COMMENT ON COLUMN yquota.reservation_charge.corrects IS
-	'number of the row of the same reservation that this row takes back; NULL when it takes none back';
+	'number of the row of the same reservation that this row reverses; NULL when it reverses none';
 
 CREATE VIEW yquota_internal.reservation_charge_in_effect AS
 	SELECT charge.*
@@ -53,7 +49,7 @@ CREATE VIEW yquota_internal.reservation_charge_in_effect AS
 					  WHERE taken_back.reservation_id = charge.reservation_id
 						AND taken_back.corrects = charge.number);
 COMMENT ON VIEW yquota_internal.reservation_charge_in_effect IS
-	'Rows of the ledger of reservations that neither take another row back nor have been taken back';
+	'Rows of the ledger of reservations that neither reverse another row nor have been reversed';
 
 CREATE TABLE yquota_internal.accruing_reservation (
 	reservation_id text COLLATE "C" NOT NULL,
@@ -65,39 +61,39 @@ CREATE TABLE yquota_internal.accruing_reservation (
 );
 CREATE INDEX accruing_reservation_project_idx ON yquota_internal.accruing_reservation (project);
 COMMENT ON TABLE yquota_internal.accruing_reservation IS
-	'Versions of reservations with a price whose cost has not been posted completely';
+	'Versions of reservations that pay and whose cost has not been posted completely';
 COMMENT ON COLUMN yquota_internal.accruing_reservation.settled_until IS
-	'start of the first interval of the allocation, or of its rest, that is not in reservation_charge';
+	'start of the first interval of the allocation, or of the first part of an interval, that is not in reservation_charge';
 
 --
 -- Amounts due
 --
 
--- Return numbers of the periods to read.  A reservation that does not repeat, or whose
--- allocation is only in the first period, has only number 0.
+-- These functions return the numbers of the periods to read.  A reservation that does not repeat, or whose
+-- allocation lies only in the first period, has only number 0.
 CREATE FUNCTION yquota_internal.first_period(repeats boolean, "to" timestamptz, recurrence interval, since timestamptz) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN repeats AND since > "to"
 				THEN yquota_internal.microseconds(since - "to") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.first_period(boolean, timestamptz, interval, timestamptz) IS
-	'Return a period of a reservation, by number, before which all repetitions of an interval end before an instant';
+	'Return the number of a reservation''s period.  All repetitions of an interval in earlier periods end before an instant';
 
 CREATE FUNCTION yquota_internal.last_period(repeats boolean, "from" timestamptz, recurrence interval, until timestamptz) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN repeats AND until > "from"
 				THEN yquota_internal.microseconds(until - "from") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.last_period(boolean, timestamptz, interval, timestamptz) IS
-	'Return the last period of a reservation, by number, in which the repetition of an interval has begun at an instant';
+	'Return the number of the last period of a reservation in which the repetition of an interval has begun by an instant';
 
--- ROWS 1 is right for nearly all reservations, which have one such period.
+-- ROWS 1 is right for nearly all reservations, which have only one period.
 CREATE FUNCTION yquota_internal.period_numbers(first bigint, last bigint) RETURNS SETOF bigint
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1
 	AS 'generate_series_int8';
 COMMENT ON FUNCTION yquota_internal.period_numbers(bigint, bigint) IS
 	'Return a series of numbers, as generate_series() does';
 
--- The view repeats expressions instead of calling a function, which would read tables with the
--- rights of the view's readers.
+-- The view repeats expressions instead of calling a function.  A function would read tables with the rights of the
+-- view's readers.
 CREATE VIEW yquota_internal.accruing_term AS
 	SELECT d.reservation_id, d.version, d.project, d.username, d.queue, a.allocation, d.reserved_factor,
 		   term."from", term."to"
@@ -117,7 +113,7 @@ CREATE VIEW yquota_internal.accruing_term AS
 	  AND accruing.settled_until <= yquota.statement_clock()
 	  AND term."from" < term."to" AND term."from" <= yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.accruing_term IS
-	'Intervals, or their rests, of allocations of reservations that have begun by the clock and are not in reservation_charge';
+	'Intervals of the allocations of reservations, or parts of intervals, that have begun by the clock and are not in reservation_charge';
 
 CREATE VIEW yquota_internal.accruing_segment AS
 	SELECT term.reservation_id, term.project, term.username, term.queue, term.allocation, term.reserved_factor,
@@ -136,7 +132,7 @@ CREATE FUNCTION yquota_internal.reservation_amount(
 COMMENT ON FUNCTION yquota_internal.reservation_amount(text, text, text, yquota.resource, numeric, timestamptz, timestamptz) IS
 	'Return the credits that a reservation in a plan pays for an allocation between two instants: the given part of the price of GUARANTEED containers';
 
--- Reads the ledger rows of a version that has been forgotten.
+-- The function reads the ledger rows of a version after the version itself has been deleted.
 CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, version integer, project text, username text, queue text, allocation yquota.resource,
 				   reserved_factor numeric, "from" timestamptz, "to" timestamptz, is_due boolean)
@@ -162,7 +158,7 @@ CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamp
 			JOIN yquota.reservation_allocation AS a ON a.reservation_id = d.reservation_id AND a.version = d.version
 			CROSS JOIN LATERAL yquota_internal.period_numbers(
 				yquota_internal.first_period(d.repeats_allocation, a."to", d.recurrence, asked.since),
-				-- add a period for the allocation that follows
+				-- add one period for the allocation of the next version
 				yquota_internal.last_period(d.repeats_allocation, a."from", d.recurrence, asked.until)
 					+ CASE WHEN d.repeats_allocation THEN 1 ELSE 0 END) AS period (number)
 			CROSS JOIN LATERAL (
@@ -191,10 +187,9 @@ CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamp
 		WHERE life."from" < life."to" AND segment."to" >= life.since;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_segments(text[], timestamptz[], timestamptz) IS
-	'Return the intervals that reservations pay for and that end at an instant of each or later, split at the ends of periods.  is_due tells that an interval is over at an instant, or has been posted.  The arrays are pairs';
+	'Return the intervals that reservations pay for and that end at since or later, split at the ends of periods.  is_due is true if an interval is over at an instant, or has been posted.  The n-th elements of the arrays belong together';
 
--- An SQL function, like the next ones, is planned with the calling statement for the arrays at
--- hand.
+-- This SQL function and the next ones are planned together with the calling statement, for its present arrays.
 CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])
 	RETURNS TABLE (reservation_ids text[], instants timestamptz[])
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 1
@@ -207,7 +202,7 @@ CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])
 	) AS accruing;
 $$;
 COMMENT ON FUNCTION yquota_internal.unposted_since(text[], timestamptz[]) IS
-	'Return reservations with an instant of each, or with the start of its unposted cost if that is earlier.  The arrays are pairs';
+	'Return reservations, each with its instant or with the start of its unposted cost if that is earlier.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.reservation_postings(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, number bigint, version integer, project text, username text, queue text,
@@ -247,7 +242,7 @@ CREATE FUNCTION yquota_internal.reservation_postings(ids text[], since timestamp
 	FROM posting AS p;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_postings(text[], timestamptz[], timestamptz) IS
-	'Return the rows that the ledger of reservations lacks, from an instant of each on or earlier, up to another instant.  They take back rows that are not due, and post intervals that are due.  The arrays are pairs';
+	'Return the rows that are missing in the ledger of reservations, from the instant of each reservation or earlier up to another instant.  Rows that are not due are reversed, and intervals that are due are posted.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, version integer, "from" timestamptz)
@@ -260,7 +255,7 @@ CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestam
 	GROUP BY 1, 2;
 $$;
 COMMENT ON FUNCTION yquota_internal.unposted_reservations(text[], timestamptz[], timestamptz) IS
-	'Return versions of reservations that paid for more than is due, and the instant from which they did.  The arrays are pairs';
+	'Return versions of reservations that have paid for more than is due, and the instant from which they have.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.quote_reservation(
 	reservation_id text, project text, username text, queue text,
@@ -276,7 +271,7 @@ CREATE FUNCTION yquota_internal.quote_reservation(
 			CROSS JOIN unnest(starts, ends, allocations) AS a ("from", "to", allocation)
 			WHERE rule.factor > 0 AND a."to" > at);
 COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
-	'Return the credits that a reservation would cost from an instant on, by its rule or the present one and the known prices.  The arrays are the intervals of its allocation';
+	'Return the credits that a reservation would cost from an instant on, at the known prices.  Its own rule applies, or the present rule if it is new.  The arrays describe the intervals of its allocation';
 
 --
 -- Posting
@@ -287,7 +282,7 @@ CREATE FUNCTION yquota_internal.settle_reservations(ids text[], since timestampt
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_reservations';
 COMMENT ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) IS
-	'Bring the ledger of reservations in line with their allocations and the present timelines.  Starts from an instant of each on or earlier, and goes up to the clock.  Returns the number of posted rows.  The caller has locked the rows of their last versions.  The arrays are pairs';
+	'Make the ledger of reservations agree with their allocations and the present timelines, from the instant of each reservation or earlier up to the clock.  Returns the number of posted rows.  The caller has locked the rows of their last versions.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.book_reservations() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -298,11 +293,11 @@ DECLARE
 	instants timestamptz[];
 BEGIN
 	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
-	-- postings of other transactions may be invisible; the worker retries later
+	-- postings of other transactions may not be visible yet; the worker retries later
 	IF NOT yquota_internal.sees_commits() OR NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) THEN
 		RETURN 0;
 	END IF;
-	-- skip reservations that another transaction ends, because it posts them
+	-- skip reservations that another transaction is ending, because that transaction posts their cost
 	SELECT array_agg(locked.reservation_id) INTO ids
 	FROM (SELECT d.reservation_id
 		  FROM yquota.reservation_definition AS d
@@ -341,9 +336,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
-	'Settle charges of reservations at or after an instant again, and post correcting rows where amounts differ now.  Returns the number of posted rows';
+	'Settle charges of reservations at or after an instant again, and post correcting rows where amounts have changed.  Returns the number of posted rows';
 
--- Runs in the transaction that keeps all others from posting.
+-- The calling transaction prevents all others from posting.
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -359,12 +354,10 @@ CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) R
 			  GROUP BY 1) AS crossing;
 $$;
 COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
-	'Post the cost of reservations up to the end of a period, which no row crosses from then on.  Returns the number of posted rows';
+	'Post the cost of reservations up to the end of a period.  From then on, no row crosses that end.  Returns the number of posted rows';
 
---
--- The acceptance and the end of a version.  No rule changes until a transaction that has
--- accepted a reservation ends.
---
+-- The acceptance and the end of a version.  After a reservation has been accepted, no rule changes until the
+-- transaction ends.
 
 CREATE FUNCTION yquota_internal.price_reservation() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -385,7 +378,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_reservation() IS
-	'Record the rule by which a reservation pays: the one in force when its first version was accepted';
+	'Record the fraction that a reservation pays, by the rule in force when its first version was accepted';
 CREATE TRIGGER price BEFORE INSERT ON yquota.reservation_definition
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.price_reservation();
 
@@ -433,7 +426,7 @@ BEGIN
 	THEN
 		RETURN NULL;
 	END IF;
-	-- the lock makes closing of a period come before or wait
+	-- the lock makes a transaction that closes a period finish first, or wait
 	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	WITH begun AS (
 		INSERT INTO yquota_internal.accruing_reservation (reservation_id, version, project, settled_until)
@@ -444,11 +437,11 @@ BEGIN
 		GROUP BY d.reservation_id, d.version
 		RETURNING project, settled_until
 	)
-	-- invalidates spending that is stored for later instants
+	-- invalidate stored spending for later instants
 	INSERT INTO yquota_internal.counter_delta (scope, project, changed_from)
 	SELECT 'p', begun.project, begun.settled_until FROM begun;
 	INSERT INTO yquota.hold (project, reservation_id, queue, amount, held_by, held_at, expires_at)
-	-- caps the amount, because no credit exceeds this cap
+	-- limit the amount of the hold, because no project has more credit than this
 	SELECT d.project, d.reservation_id, d.queue || '.' || d.reservation_id, least(d.quoted_cost, 1e30),
 		   yquota_internal.acting_role(), d.accepted_at, 'infinity'
 	FROM yquota.reservation_definition AS d
@@ -464,7 +457,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_accrual() IS
-	'Make the allocation of a reservation with a price accrue, and hold its future cost';
+	'Record that the allocation of a reservation with a price accrues, and hold its future cost';
 CREATE TRIGGER begin_accrual AFTER INSERT ON yquota.reservation_allocation
 	REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_accrual();
@@ -495,7 +488,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_accrual() IS
-	'Post the cost of reservations until they end, and release their holds';
+	'Post the cost of reservations up to their end, and release their holds';
 CREATE TRIGGER end_accrual AFTER UPDATE ON yquota.reservation_definition
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.end_accrual();

@@ -1,17 +1,15 @@
---
--- Days of the bill.  They must not move once charges are reported by day, so their time zone
--- is in a row and not in a setting of sessions.
---
+-- Days of the bill.  They must not change once charges are reported by day.  Their time zone is therefore in a row
+-- and not in a setting of sessions.
 
 CREATE TABLE yquota.billing_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	timezone text NOT NULL
 );
 COMMENT ON TABLE yquota.billing_setting IS
-	'Settings of bills, at most one row.  Fixed once something has been charged or granted for a period, or a period closed';
+	'Settings of bills, at most one row.  They cannot change once anything has been charged or granted for a period, or a period has been closed';
 COMMENT ON COLUMN yquota.billing_setting.only_row IS 'primary key; true';
 COMMENT ON COLUMN yquota.billing_setting.timezone IS
-	'time zone with the midnights that separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
+	'time zone in which midnight separates the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC if there is no row';
 
 CREATE VIEW yquota_internal.billing_zone AS
 	SELECT coalesce((SELECT setting.timezone FROM yquota.billing_setting AS setting), 'UTC') AS name;
@@ -53,7 +51,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_billing_setting() IS
-	'Keep the time zone of bills fixed once something has been charged or granted for a period, or a period closed';
+	'Refuse to change the time zone of bills once anything has been charged or granted for a period, or a period has been closed';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.billing_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_billing_setting();

@@ -3,26 +3,26 @@
 -- apart.
 --
 
--- The default is yarn.resourcemanager.cluster-id of yarn-default.xml.
+-- The default is the default of yarn.resourcemanager.cluster-id in yarn-default.xml.
 CREATE FUNCTION yquota_internal.default_cluster_name() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN 'yarn_cluster';
-COMMENT ON FUNCTION yquota_internal.default_cluster_name() IS 'Return the name of a cluster without a configured name';
+COMMENT ON FUNCTION yquota_internal.default_cluster_name() IS 'Return the name that a cluster has if none is configured';
 
 CREATE TABLE yquota.cluster_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	cluster_name text NOT NULL DEFAULT yquota_internal.default_cluster_name() CHECK (cluster_name <> '' AND cluster_name !~ '[[:cntrl:]]')
 );
 COMMENT ON TABLE yquota.cluster_setting IS
-	'Name of this cluster in tables that several clusters share, at most one row.  Fixed once history has been archived under it';
+	'Name of this cluster in tables that several clusters share, at most one row.  It cannot change once history has been archived under it';
 COMMENT ON COLUMN yquota.cluster_setting.only_row IS 'primary key, always true';
-COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS 'not empty, no control characters; yarn_cluster without a row, as yarn.resourcemanager.cluster-id';
+COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS 'not empty, no control characters; yarn_cluster if there is no row, the default of yarn.resourcemanager.cluster-id';
 
 CREATE FUNCTION yquota.cluster_name() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN coalesce((SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), yquota_internal.default_cluster_name());
 COMMENT ON FUNCTION yquota.cluster_name() IS
-	'Return the name of this cluster in tables that several clusters share: that of cluster_setting, yarn_cluster without a row';
+	'Return the name of this cluster in tables that several clusters share: that of cluster_setting, or yarn_cluster if there is no row';
 
 CREATE FUNCTION yquota_internal.keep_cluster_name() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_cluster_name() IS
-	'Keep the name of the cluster fixed once history has been archived under it';
+	'Refuse to change the name of the cluster once history has been archived under it';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.cluster_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_cluster_name();

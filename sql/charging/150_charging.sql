@@ -7,7 +7,7 @@ CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_inserted_events';
 COMMENT ON FUNCTION yquota_internal.charge_events() IS
-	'Settle the events that a statement inserts into yquota.container_event; serves no other table';
+	'Settle the events that a statement inserts into yquota.container_event.  The trigger refuses to serve another table';
 
 CREATE TRIGGER charge_events AFTER INSERT ON yquota.container_event
 	REFERENCING NEW TABLE AS new_events
@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.settle_again(container_ids text[]) RETURNS bigin
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_again';
 COMMENT ON FUNCTION yquota_internal.settle_again(text[]) IS
-	'Bring the books of containers, in ascending order of id, in line with the present timelines.  Returns how many were corrected';
+	'Make the books of containers agree with the present timelines, in ascending order of id.  Returns how many containers were corrected';
 
 CREATE FUNCTION yquota_internal.correct_prices_since(changed_from timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -32,10 +32,10 @@ DECLARE
 	done_through text COLLATE "C" := '';
 	corrected bigint := 0;
 BEGIN
-	-- take the lock of an INSERT of events, so that no period is closed meanwhile
+	-- take the lock of an INSERT of events, so that no period is closed in the meantime
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.correct_reservations(changed_from);
-	-- settle a bounded number at a time, so that memory does not grow with history
+	-- settle a limited number of containers at a time, so that memory does not grow with history
 	LOOP
 		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)
 		INTO batch, done_through
@@ -54,7 +54,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz) IS
-	'Settle charges at or after an instant again, and post correcting rows where amounts differ now.  Returns how many containers were corrected';
+	'Settle charges at or after an instant again, and post correcting rows where amounts have changed.  Returns how many containers were corrected';
 
 CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -81,7 +81,7 @@ CREATE FUNCTION yquota_internal.prices_changed_from(version bigint) RETURNS time
 	LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_prices_changed_from';
 COMMENT ON FUNCTION yquota_internal.prices_changed_from(bigint) IS
-	'Return the earliest instant affected by changes of prices after a version; infinity when there are none';
+	'Return the earliest instant that is affected by a change of prices after a version; infinity when there is no such change';
 
 CREATE FUNCTION yquota_internal.add_rate_class(
 	state internal, shape yquota.resource, factors text[], weight numeric, weights bytea,
@@ -110,7 +110,7 @@ CREATE AGGREGATE yquota_internal.accrued_sum(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.accrued_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
-	'Sum of weight x credits of the class from reference_at to an instant.  A row is a class (shape, factors), a packed list of classes, a list of unpack_delta() if it has no reference_at, or nothing';
+	'Sum of weight x credits of the class from reference_at to an instant.  A row is a class (shape, factors), a packed list of classes, or nothing.  If the row has no reference_at, the list is read as by unpack_delta()';
 
 CREATE AGGREGATE yquota_internal.rate_sum(
 	shape yquota.resource, factors text[], weight numeric, weights bytea,
@@ -121,14 +121,14 @@ CREATE AGGREGATE yquota_internal.rate_sum(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
-	'Sum of weight x credits per second of the class at an instant.  A row is a class (shape, factors), a packed list of classes, a list of unpack_delta() if it has no reference_at, or nothing';
+	'Sum of weight x credits per second of the class at an instant.  A row is a class (shape, factors), a packed list of classes, or nothing.  If the row has no reference_at, the list is read as by unpack_delta()';
 
 CREATE FUNCTION yquota_internal.settled_ahead(now_at timestamptz, mark timestamptz)
 	RETURNS TABLE (project text, allocation yquota.resource, factors text[], settled_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1
 	AS 'MODULE_PATHNAME', 'yq_sql_settled_ahead';
 COMMENT ON FUNCTION yquota_internal.settled_ahead(timestamptz, timestamptz) IS
-	'Return running containers whose last settlement lies after an instant: they owe nothing yet, which the counters do not know';
+	'Return running containers whose last settlement is later than an instant.  They owe nothing yet, but the counters do not show this';
 
 -- LIMIT 1 tells the planner that the table has one row.
 CREATE VIEW yquota_internal.valid_reference AS
@@ -137,7 +137,7 @@ CREATE VIEW yquota_internal.valid_reference AS
 	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.priced_through
 	LIMIT 1;
 COMMENT ON VIEW yquota_internal.valid_reference IS
-	'Instant from which running_total and the accrual bases of project_counter count; no row when they must not be used';
+	'Instant from which running_total and the accrual bases of project_counter count; no row if they must not be used';
 
 CREATE FUNCTION yquota_internal.add_weight(state internal, class_id integer, weight numeric)
 	RETURNS internal
@@ -159,7 +159,7 @@ CREATE AGGREGATE yquota_internal.pack_weights(class_id integer, weight numeric) 
 	parallel = safe
 );
 COMMENT ON AGGREGATE yquota_internal.pack_weights(integer, numeric) IS
-	'Packed list of the weights of rate classes, added up per class, without zero weights';
+	'Packed list of the weights of rate classes, added up per class. Classes with weight zero are omitted';
 
 CREATE FUNCTION yquota_internal.merge_weights(a bytea, b bytea) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -167,11 +167,8 @@ CREATE FUNCTION yquota_internal.merge_weights(a bytea, b bytea) RETURNS bytea
 COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
 	'Return the sum of two packed lists of weights';
 
---
--- The running totals.  They count from the last full hour in which any container was settled.
--- A change of prices rarely reaches further back, and the reader of a balance needs no older
--- prices.
---
+-- The running totals.  They count from the last full hour in which any container was settled.  A change of prices
+-- rarely reaches further back, and reading a balance needs no older prices.
 CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz, settled_in timestamptz)
 	RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -197,11 +194,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz) IS
-	'Make valid running totals count from another instant, and prepare them for deltas of hours up to a last one (NULL: none)';
+	'Make valid running totals count from another instant, and prepare them for deltas of hours up to a last one (NULL: there are no deltas)';
 
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- a plan made for few classes does not suit many
+	-- a plan made for few classes is bad for many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -250,7 +247,7 @@ COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
 
 CREATE FUNCTION yquota_internal.compact_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- a plan made for few deltas or classes does not suit many
+	-- a plan made for few deltas or classes is bad for many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -259,14 +256,14 @@ DECLARE
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
-	-- otherwise it may compact rows of a transaction that is rolled back later
+	-- otherwise the function could compact rows of a transaction that is rolled back later
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
 	repriced_from timestamptz;
 BEGIN
-	-- Postpone compaction while a change of prices is invisible here.  It would be missed below, after
-	-- that change itself has missed later settlements.
+	-- Wait with compaction while a change of prices is not visible here.  The statements below would miss this
+	-- change, and the change itself would miss the settlements that are compacted now.
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
@@ -275,12 +272,12 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
-	-- run one compaction at a time; neither events nor readers take this lock
+	-- run one compaction at a time; events and readers do not take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	-- Compacting rows that a session with a cached cluster has not read makes that session read all
-	-- usage again.  While allocation cycles run, new rows therefore wait for the next compaction.  They
-	-- do not wait while a transaction has been running since the last compaction.
+	-- If rows are compacted that a session with a cached cluster has not read, the session has to read all usage
+	-- again.  While allocation cycles run, new rows therefore wait for the next compaction.  They do not wait if
+	-- some transaction has been running since the last compaction.
 	SELECT pg_snapshot_xmin(version.noted) INTO before
 	FROM yquota_internal.usage_version AS version
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
@@ -308,11 +305,11 @@ BEGIN
 		WHERE (new.changed_by >= before) IS NOT TRUE
 		RETURNING *
 	), change AS MATERIALIZED (
-		-- read the deleted rows: the same snapshot sees them and no other command deletes them
+		-- read the rows that are being deleted; the snapshot is the same, and no other command deletes them
 		SELECT new.* FROM yquota_internal.counter_change AS new
 		WHERE (new.changed_by >= before) IS NOT TRUE
 	), late AS (
-		-- rows priced before a change of prices became visible that affects them
+		-- rows whose statement did not see a change of prices that affects them
 		INSERT INTO yquota_internal.correction_due (changed_from)
 		SELECT min(change.effective_from)
 		FROM (SELECT pricing_version, max(priced_through) AS priced_through
@@ -323,7 +320,7 @@ BEGIN
 			AND change.effective_from <= priced.priced_through
 		HAVING count(*) > 0
 	), stale AS (
-		-- stored spending until an instant dates from before a change of the books
+		-- delete stored spending that was computed before a change of the books
 		DELETE FROM yquota_internal.spending_mark AS mark
 		USING (SELECT part.project, min(part.changed_from) AS changed_from
 			   FROM (SELECT delta.project, delta.changed_from FROM delta
@@ -430,7 +427,7 @@ BEGIN
 	)
 	SELECT count(*), max(delta.reference_at), pg_current_snapshot() INTO compacted, settled_in, seen FROM delta;
 
-	-- rows committed since the totals were moved have been compacted as well
+	-- rows committed since the totals were moved have been compacted, too
 	UPDATE yquota_internal.running_reference
 	SET priced_through = settled_in
 	WHERE priced_through < settled_in;
@@ -453,7 +450,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.compact_counters() IS
-	'Add the appended deltas to the counters.  Returns how many there were.  While containers are allocated, the newest deltas wait for the next call.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
+	'Add the inserted deltas to the counters.  Returns the number of deltas.  While containers are being allocated, the newest deltas wait for the next call.  Does nothing while a change of prices has not been committed, or in a transaction whose snapshot could miss one.  The worker calls it';
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -465,7 +462,7 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM yquota_internal.correction_due) THEN
 		RETURN 0;
 	END IF;
-	-- take these locks before the rows, because quota_compute() asks for the rows under these locks
+	-- take these locks before the rows, because quota_compute() reads the rows while it holds these locks
 	LOCK TABLE ONLY yquota.container_event, yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	WITH due AS (
 		DELETE FROM yquota_internal.correction_due RETURNING changed_from
@@ -478,7 +475,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_late_prices() IS
-	'Correct settlements from before a change of prices became visible.  Returns how many containers were corrected.  The worker calls it';
+	'Correct settlements that were made before a change of prices became visible.  Returns how many containers were corrected.  The worker calls it';
 
 CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -494,7 +491,7 @@ CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 				  JOIN yquota.pricing_change AS change
 					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through) AS late);
 COMMENT ON FUNCTION yquota_internal.uncorrected_since() IS
-	'Return the first instant after which a charge misses a price that became visible late, until correct_late_prices() is through; NULL when none does';
+	'Return the first instant after which a charge is not corrected yet for a change of prices that became visible late; NULL when all are corrected.  correct_late_prices() corrects them';
 
 CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -521,18 +518,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Run the worker''s tasks of a compute interval, and return the charged-through mark.  Advances the mark to the clock, posts the cost of reservations, compacts counters and corrects late prices.  Applies events whose START has come, looks after credit, and reports thresholds that spending has crossed.  Reports decisions that no application master acknowledges, and reports of nodes that are late or differ from the books.  Reports plans that are too small or not followed';
+	'Run the worker''s tasks of a compute interval, and return the charged-through mark.  Advances the mark to the clock, posts the cost of reservations, compacts counters and corrects late prices.  Applies waiting events whose START has arrived, checks credit, and reports thresholds that spending has crossed.  Reports decisions that no application master acknowledges, and reports of nodes that are late or differ from the books.  Reports plans that are too small or not followed';
 
 CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
 COMMENT ON VIEW yquota.charged_through IS
-	'Charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers until then has been shown';
-COMMENT ON COLUMN yquota.charged_through.at IS 'occurred_at of the latest QUOTA_COMPUTE; NULL before the first';
+	'Charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers up to this instant has been shown';
+COMMENT ON COLUMN yquota.charged_through.at IS 'occurred_at of the latest QUOTA_COMPUTE; NULL before the first one';
 
---
--- Projects stay while the books name them, or will name them.  The check reads counters rather
--- than the ledger, because they have a row for every project that was ever charged.
---
+-- A project cannot be deleted while the books name it or are going to name it.  The check reads counters instead of
+-- the ledger, because the counters have a row for every project that was ever charged.
 
 CREATE FUNCTION yquota_internal.is_in_books(project_name text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -548,7 +543,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.is_in_books(text) IS
-	'Tell whether containers of a project are in the books, or are going to be';
+	'Tell whether containers of a project are in the books, or are going to be in the books';
 
 CREATE FUNCTION yquota_internal.keep_project() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -558,7 +553,7 @@ BEGIN
 	IF TG_OP = 'UPDATE' AND NEW.name = OLD.name THEN
 		RETURN NEW;
 	END IF;
-	-- uncommitted charges to the project are not visible yet
+	-- uncommitted charges to the project are not visible here
 	PERFORM yquota_internal.require_read_committed(CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END || ' a project');
 	IF yquota_internal.is_in_books(OLD.name) THEN
 		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
@@ -570,10 +565,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_project() IS
-	'Keep the name and row of a project to which containers were charged';
+	'Refuse to delete or rename a project to which containers were charged';
 
--- Takes its lock before any project is locked, because other transactions lock a project while
--- they hold one of these locks.
+-- The trigger takes its lock before any project is locked, because other transactions lock a project while they hold
+-- one of these locks.
 CREATE FUNCTION yquota_internal.lock_projects() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -592,22 +587,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_projects() IS
-	'Make projects that are deleted, renamed or moved wait for events and for decisions about credit';
+	'Make a statement that deletes, renames or moves projects wait for events and for decisions about credit';
 
 CREATE TRIGGER lock_projects BEFORE UPDATE OF name, parent OR DELETE ON yquota.project
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_projects();
 CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_project();
 
---
--- Tells sessions about changes of the cached facts: existing projects, labels of nodes, and
--- that no event waits for its START (src/charging/name_cache.h).
---
+-- These triggers tell sessions about changes of cached facts.  The cache contains existing projects, labels of
+-- nodes, and the fact that no event waits for its START (src/charging/name_cache.h).
 CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_signal_change';
 COMMENT ON FUNCTION yquota_internal.signal_change() IS
-	'Make all sessions drop cached rows of the table';
+	'Make all sessions drop their cached rows of the table';
 
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
@@ -621,8 +614,8 @@ CREATE TRIGGER signal_update AFTER UPDATE ON yquota.node
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
--- A removed waiting event signals as well, because a look after its removal must be forgotten
--- when the removal is rolled back.
+-- The removal of a waiting event sends a signal, too.  A session may look at the table after the removal.  It must
+-- forget what it saw if the removal is rolled back.
 CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject
 	FOR EACH ROW WHEN (OLD.waiting) EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE ON yquota.event_reject

@@ -1,12 +1,9 @@
+-- Labels of nodes, as a timeline.  The label at the time of a container's segment decides which factor the container
+-- pays (semantics/charging 2.4).
 --
--- Labels of nodes, as a timeline: the label at the time of a container's segment decides which
--- factor it pays (semantics/charging 2.4).
---
--- A change of yquota.node writes the timeline.  From there on there is one way: a change of the
--- timeline settles the containers of its nodes again.  That moves their usage to the present
--- label, and cuts their segments where labels have factors.  Labels have no bearing on amounts
--- before the first factor of any of them.
---
+-- A change of yquota.node writes the timeline.  Every change of the timeline settles the containers of its nodes
+-- again.  This moves the containers' usage to the present label.  If labels have factors, it also splits the
+-- containers' segments.  Labels do not affect amounts before the first factor of any label.
 
 CREATE FUNCTION yquota_internal.labels_priced_from() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -22,18 +19,18 @@ CREATE VIEW yquota_internal.label_change AS
 				 lag(h.label, 1, '') OVER (PARTITION BY h.node ORDER BY h.effective_at) AS label_before
 		  FROM yquota.node_label_history AS h) AS point
 	WHERE point.label <> point.label_before
-	  -- a subquery of its own, so that nothing is read while no label has a factor
+	  -- a separate subquery, so that nothing is read while no label has a factor
 	  AND (SELECT yquota_internal.labels_priced_from()) IS NOT NULL
 	  AND point.effective_at > (SELECT yquota_internal.labels_priced_from());
 COMMENT ON VIEW yquota_internal.label_change IS
-	'Instants at which prices by label may change for a node; no row while no label has a factor';
+	'Instants at which prices by label may change for a node; no rows while no label has a factor';
 
 CREATE FUNCTION yquota_internal.settle_nodes_again(nodes text[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- take the lock of an INSERT of events, so that no period is closed meanwhile
+	-- take the lock of an INSERT of events, so that no period is closed in the meantime
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	RETURN coalesce(
 		(SELECT yquota_internal.settle_again(array_agg(c.container_id ORDER BY c.container_id))
@@ -42,13 +39,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settle_nodes_again(text[]) IS
-	'Bring the running containers of nodes in line with the labels of the nodes; returns how many changed';
+	'Make the books of running containers agree with the labels of their nodes.  Returns how many containers changed';
 
 --
 -- The timeline
 --
 
--- Takes its lock before any node is locked.
+-- The trigger takes its lock before any node is locked.
 CREATE FUNCTION yquota_internal.lock_labels() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -61,7 +58,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_labels() IS
-	'Have changes of labels wait for changes of prices before they look at anything, while labels have factors';
+	'Make changes of labels wait for changes of prices before they read anything, if labels have factors';
 
 CREATE FUNCTION yquota_internal.settled_on_node(node text, since timestamptz, until timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -74,7 +71,7 @@ BEGIN
 		(SELECT format('Container "%s" has been charged from %s to %s.', c.container_id, c."from", c."to")
 		 FROM yquota_internal.charge_in_effect AS c
 		 WHERE c.node = settled_on_node.node AND c."to" >= since AND (until IS NULL OR c."from" < until)
-		   -- padding is charged at the price of the very end
+		   -- padding is charged at the price at the end of the run
 		   AND (c.padding IS NOT NULL OR (c."to" > since AND c."to" > c."from"))
 		 LIMIT 1),
 		(SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.', c.container_id, c.settled_at, mark)
@@ -84,7 +81,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settled_on_node(text, timestamptz, timestamptz) IS
-	'Return a sentence about one amount of a container of a node, settled or shown, between two instants, the second of which may be NULL; NULL when there is none';
+	'Return a sentence about an amount, settled or shown, of a container of a node, that depends on a time between two instants; NULL when there is none.  The second instant may be NULL';
 
 CREATE FUNCTION yquota_internal.check_past_label(node text, effective_at timestamptz, label text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -110,7 +107,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_label(text, timestamptz, text) IS
-	'Refuse a label before the clock where it would change an amount already settled or already shown';
+	'Refuse a label before the clock if it would change an amount that has been settled or shown';
 
 CREATE FUNCTION yquota_internal.keep_label_history() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -140,7 +137,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_label_history() IS
-	'Refuse labels of the future, and of a past that has been charged.  Record the role that set a label and the time';
+	'Refuse labels in the future, and labels in the past if they would change charges.  Record the role that set a label, and the time';
 
 CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -154,7 +151,7 @@ BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
-	-- a first point begins what was not known before
+	-- the first point of a node begins a time for which no label was known
 	SELECT array_agg(DISTINCT f.node), min(f.effective_at) INTO nodes, changed_from
 	FROM new_rows AS f WHERE f.effective_at <> '-infinity';
 	IF nodes IS NULL THEN
@@ -181,7 +178,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_label_history() IS
-	'Settle the containers of nodes with new labels again, as for a change of prices where labels have factors';
+	'Settle the containers of nodes with new labels again.  If labels have factors, this is done as for a change of prices';
 
 CREATE TRIGGER lock_labels BEFORE INSERT ON yquota.node_label_history
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();
@@ -202,9 +199,9 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.node_label_history
 -- Nodes
 --
 
--- A node that is added while labels have factors has no label before: containers may have been
--- charged on a node of its name.  A second change at one instant, or with a clock that went
--- back, replaces the first one.
+-- A node that is added while labels have factors has no label before that time.  Containers may have been charged on
+-- a node of the same name.  If a second change is at the same instant, or the clock went back, the second change
+-- replaces the first one.
 CREATE FUNCTION yquota_internal.record_labels() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -251,7 +248,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_labels() IS
-	'Write the labels that nodes have got into their history, which settles their containers again';
+	'Write the new labels of nodes into their history, which settles the nodes'' containers again';
 
 CREATE TRIGGER lock_labels BEFORE INSERT OR UPDATE OF name, label ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();

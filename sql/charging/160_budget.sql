@@ -1,8 +1,6 @@
---
--- Budgets: credit that projects get every day, week, month, quarter or year.  Each period is
--- one row of yquota.quota_grant.  The worker or pg_cron makes it a day before the period
--- begins, so that no project lacks credit at midnight, or at the next run.
---
+-- Budgets: credit that projects get every day, week, month, quarter or year.  Each period has one row of
+-- yquota.quota_grant.  The worker or pg_cron inserts the row a day before the period begins.  No project therefore
+-- lacks credit between midnight and the next run.
 
 CREATE TABLE yquota.budget (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project ON DELETE CASCADE,
@@ -14,12 +12,12 @@ CREATE TABLE yquota.budget (
 	PRIMARY KEY (project, period)
 );
 COMMENT ON TABLE yquota.budget IS
-	'Recurring credit of projects, for each period in the time zone of bills; a change applies from the first period that has not been granted';
+	'Recurring credit of projects for each period, in the time zone of bills. A change of a budget applies from the first period that has not been granted';
 COMMENT ON COLUMN yquota.budget.project IS 'primary key with period; references project';
 COMMENT ON COLUMN yquota.budget.period IS 'day, week (from Monday on), month, quarter or year';
 COMMENT ON COLUMN yquota.budget.amount IS 'credits per period, above 0, at most 10^30';
-COMMENT ON COLUMN yquota.budget.rollover IS 'default false: credit left at the end of a period is lost. true: it stays';
-COMMENT ON COLUMN yquota.budget.starts_on IS 'first day, default today, at most 4000 days ago (22023); the period that it lies in is granted whole, from that day on';
+COMMENT ON COLUMN yquota.budget.rollover IS 'default false: credit left at the end of a period is lost; true: it can still be spent later';
+COMMENT ON COLUMN yquota.budget.starts_on IS 'first day, default today, at most 4000 days ago (22023). The period that contains this day is granted in full, from this day on';
 
 CREATE TABLE yquota_internal.budget_grant (
 	project text COLLATE "C" NOT NULL,
@@ -36,12 +34,12 @@ COMMENT ON COLUMN yquota_internal.budget_grant.grant_id IS 'row of quota_grant; 
 CREATE FUNCTION yquota_internal.period_start(period text, day date) RETURNS date
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN date_trunc(period, day::timestamp)::date;
-COMMENT ON FUNCTION yquota_internal.period_start(text, date) IS 'Return the first day of the period that a day lies in';
+COMMENT ON FUNCTION yquota_internal.period_start(text, date) IS 'Return the first day of the period that contains a day';
 
 CREATE FUNCTION yquota_internal.next_period_start(period text, first_day date) RETURNS date
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN (first_day + CASE period WHEN 'quarter' THEN interval '3 months' ELSE concat('1 ', period)::interval END)::date;
-COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'Return the first day of the period after the one that begins on a day';
+COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'Return the first day of the period that follows the one beginning on a day';
 
 CREATE FUNCTION yquota_internal.grant_budgets(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -55,11 +53,11 @@ DECLARE
 	begins_at timestamptz;
 	granted bigint := 0;
 BEGIN
-	-- grants of other transactions may be invisible; the worker retries later
+	-- grants of other transactions may not be visible yet; the worker retries later
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
-	-- run one call at a time; readers go on
+	-- run one call at a time; readers do not wait
 	LOCK TABLE yquota_internal.budget_grant IN SHARE ROW EXCLUSIVE MODE;
 	FOR budget IN SELECT b.* FROM yquota.budget AS b ORDER BY b.project, b.period LOOP
 		first_day := coalesce(
@@ -67,7 +65,7 @@ BEGIN
 			 FROM yquota_internal.budget_grant AS done
 			 WHERE done.project = budget.project AND done.period = budget.period),
 			budget.starts_on);
-		-- do not grant periods in which the budget did not exist
+		-- do not grant periods before the budget existed
 		first_day := yquota_internal.period_start(budget.period, greatest(first_day, budget.starts_on));
 		LOOP
 			begins_at := yquota_internal.billing_day_start(greatest(first_day, budget.starts_on), zone);
@@ -83,8 +81,7 @@ BEGIN
 			)
 			INSERT INTO yquota_internal.budget_grant (project, period, starts_on, grant_id)
 			SELECT budget.project, budget.period, first_day, (SELECT given.grant_id FROM given);
-			-- the grant pays for its own time, in which losses of other grants may have been noted;
-			-- forget these losses
+			-- the grant also pays for past time; losses of other grants may be stored for this time, so delete them
 			DELETE FROM yquota.expired_grant AS expired
 			WHERE expired.expired_at > begins_at
 			  AND (expired.project = budget.project
@@ -98,7 +95,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_budgets(timestamptz) IS
-	'Grant the periods of budgets that begin by an instant, or within a day after it, and have not been granted.  Returns their number';
+	'Grant the periods of budgets that begin at most a day after an instant and have not been granted.  Returns their number';
 
 CREATE FUNCTION yquota_internal.keep_budget() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -118,7 +115,7 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Set the first day of a budget to today unless it is given.  Refuse a day so long ago that it must be a mistake';
+COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Set the first day of a budget to today if none is given.  Refuse a day so long ago that it must be a mistake';
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_budget();
 
@@ -127,7 +124,7 @@ CREATE FUNCTION yquota_internal.grant_new_budget() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- a dump brings its own grants
+	-- a dump contains the grants of budgets
 	IF NOT yquota_internal.restoring() THEN
 		PERFORM yquota_internal.grant_budgets(yquota.statement_clock());
 	END IF;

@@ -1,22 +1,18 @@
+-- Expiry of grants: the grant that expires first is spent first, and its rest is lost when it expires.
 --
--- Expiry of grants: the grant that expires first is spent first, and its rest is lost when it
--- expires.
+-- The credit of a project is a list of grants in the order of expiry.  The instants at which a grant begins or
+-- expires divide time.  Spending between two of these instants is taken from the grants that are valid then, in the
+-- order of the list.  If they do not suffice, the rest is owed, and the next grant that begins pays it.  A negative
+-- row takes credit back when it begins, as if the credit had been spent.  When a negative row moves to a
+-- sub-project, its amount returns to the same grants, and is lost if they have expired.  No grant begins before it
+-- was booked, so a late grant does not change earlier losses of other grants.  The only exception is the grant of a
+-- budget, which begins with its period.
 --
--- The credit of a project is a list of grants in the order of expiry.  Instants at which a
--- grant begins or expires divide time.  Spending between two of them is taken from the grants
--- that are valid then, in that order.  An uncovered rest is owed, and the next grant that
--- begins pays it.  A negative row takes credit back when it begins, as if the credit had been
--- spent.  When a negative row moves to a sub-project, its amount returns to the same grants,
--- and is lost where these have expired.  No grant begins before it was booked, so a late grant
--- does not change earlier losses of other grants.  The grant of a budget, however, begins with
--- its period.
---
--- The loss of a grant therefore follows from the spending until certain instants.  The books
--- tell that spending: the time when a container ran counts, not the arrival of its events.
--- The result is stored, so that a balance need not read the ledger.  A change of the books
--- about the time before the instant invalidates it: a late event, a voided container, other
--- prices.  A balance then reads the books until the worker has stored a new result.
---
+-- The loss of a grant therefore follows from the spending before certain instants.  The books contain this spending.
+-- It depends on the time when a container ran, not on the arrival of its events.  The result is stored, so that a
+-- balance need not read the ledger.  A change of the books about the time before the instant invalidates the result,
+-- for example a late event, a voided container, or other prices.  Balances then read the books until the worker has
+-- stored a new result.
 
 CREATE TABLE yquota_internal.spending_mark (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project ON DELETE CASCADE,
@@ -26,8 +22,8 @@ CREATE TABLE yquota_internal.spending_mark (
 	PRIMARY KEY (project, at)
 );
 COMMENT ON TABLE yquota_internal.spending_mark IS
-	'Spending of projects until instants at which their grants begin and expire';
-COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for everything that ran before the instant';
+	'Spending of projects before the instants at which their grants begin and expire';
+COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for all time before the instant';
 COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when the spending was read from the books';
 
 CREATE VIEW yquota_internal.uncompacted_change AS
@@ -44,10 +40,10 @@ CREATE VIEW yquota_internal.uncompacted_change AS
 	) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.uncompacted_change IS
-	'Instants from which deltas that have not been compacted change the spending of projects and their descendants';
+	'Instants from which uncompacted deltas change the spending of projects and their descendants';
 
--- Compaction removes the marks that deltas and changes of prices have invalidated.  This view
--- ignores marks that deltas not yet compacted invalidate.
+-- Compaction deletes the stored spending that deltas and changes of prices have invalidated.  This view ignores
+-- stored spending that uncompacted deltas invalidate.
 CREATE VIEW yquota_internal.kept_spending AS
 	SELECT mark.project, mark.at, mark.spent
 	FROM yquota_internal.spending_mark AS mark
@@ -58,7 +54,7 @@ CREATE VIEW yquota_internal.kept_spending AS
 					  WHERE change.version > (SELECT reference.pricing_version
 											  FROM yquota_internal.running_reference AS reference))) IS NOT TRUE;
 COMMENT ON VIEW yquota_internal.kept_spending IS
-	'Rows of spending_mark that agree with the books';
+	'Rows of spending_mark that are still correct';
 
 CREATE TABLE yquota.expired_grant (
 	grant_id bigint NOT NULL REFERENCES yquota.quota_grant ON DELETE CASCADE,
@@ -70,19 +66,19 @@ CREATE TABLE yquota.expired_grant (
 );
 CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
-	'Remaining credit of grants at their expiry, and credit that returned to them later.  Written by the worker, again when the books change; balances do not depend on it';
+	'Remaining credit of grants at their expiry, and credit that returned to them later.  The worker writes a row, and writes it again when the books change.  Balances do not depend on these rows';
 COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
-COMMENT ON COLUMN yquota.expired_grant.project IS 'project whose credit it was: that of the grant, or an ancestor';
-COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row of 0 saves balances from computing it again. For a negative row that went to a sub-project: credits that it had taken from grants which had expired by then';
-COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later; for a negative row the time at which it went to the sub-project';
-COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found the loss in the books';
+COMMENT ON COLUMN yquota.expired_grant.project IS 'project that had the credit: that of the grant, or an ancestor';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row with 0 saves balances from computing it again. In a negative row that moved to a sub-project: credits that it had taken from grants which had expired by then';
+COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later. For a negative row: time at which it moved to the sub-project';
+COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker computed the loss from the books';
 
 CREATE VIEW yquota_internal.kept_loss AS
 	SELECT expired.grant_id, expired.project, expired.lost, expired.expired_at
 	FROM yquota.expired_grant AS expired
 	JOIN yquota_internal.kept_spending AS mark ON mark.project = expired.project AND mark.at = expired.expired_at;
 COMMENT ON VIEW yquota_internal.kept_loss IS
-	'Rows of expired_grant that agree with the books';
+	'Rows of expired_grant that are still correct';
 
 -- Functions take rows of this view instead of the table, so that columns of the table can
 -- still be changed.
@@ -96,7 +92,7 @@ CREATE VIEW yquota_internal.ledger_segment AS
 		   reserved."from", reserved."to", reserved.corrects, reserved.amount, NULL, reserved.reserved_factor, reserved.reservation_id
 	FROM yquota.reservation_charge AS reserved;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
-	'Rows of the ledgers of all projects, for charge_since().  Of a reservation, waiting_factor has the part of the price that it pays, and container_id its id';
+	'Rows of the ledgers of all projects, for charge_since().  For a reservation, waiting_factor is the part of the price that it pays, and container_id is its id';
 
 CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -110,10 +106,10 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 				since, (segment)."to")
 	END;
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
-	'Return the credits of a ledger row from an instant on that is not after its end';
+	'Return the credits of a ledger row from an instant on.  The instant is not later than the end of the row';
 
--- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  An instant
--- within a quarter-hour needs the rows themselves: archived_segments_around() that instant.
+-- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  For an instant within a
+-- quarter-hour the rows themselves are needed: archived_segments_around() this instant.
 CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 	project text, application_id text, queue text, reservation_id text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -128,15 +124,14 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue
 				   OR segment.container_id = archived_within_quarter_hour.reservation_id));
 COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the credits after an instant of the archived rows around it, less the part in sums of later quarter-hours.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not after it';
+	'Return the credits after an instant of the archived rows around it, without the part that later quarter-hours contain.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
 
--- Adds up rows after several instants of a project once, and divides rows at each instant that
--- they cross.
+-- The query adds up the rows of a project once, and divides the rows that cross one of the instants.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- planning takes longer than most calls
+	-- a saved plan; planning takes longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	AS $$
 #variable_conflict use_column
@@ -204,7 +199,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Return the cost of projects and their descendants from instants on, up to the clock, including what is settled ahead of it.  The arrays are pairs';
+	'Return the cost of projects and their descendants from instants up to the clock.  Amounts settled ahead of the clock are included.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -217,12 +212,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_by_now(text[]) IS
-	'Return the credits that projects and their descendants have spent by the clock; no row when no book has any';
+	'Return the credits that projects and their descendants have spent by the clock; no row for a project without entries in the books';
 
 CREATE FUNCTION yquota_internal.spent_now(project text) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- planning takes longer than most calls, and so does starting workers for short branches
+	-- planning and starting parallel workers for short branches take longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	SET enable_parallel_append = off
 	AS $$
@@ -231,29 +226,26 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_now(text) IS
-	'Return the row of spent_by_now() for one project: credits; NULL for none';
+	'Return the row of spent_by_now() for one project, in credits; NULL if there is none';
 
 CREATE VIEW yquota_internal.grant_term AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from, quota_grant.takes_from,
 		   greatest(quota_grant.valid_from, booking.at) AS begins_at,
-		   -- a grant that arrives after its expiry is lost on arrival
+		   -- a grant that is booked after its expiry is lost at once
 		   greatest(quota_grant.expires_at, booking.at) AS expires_at
 	FROM yquota.quota_grant
 	LEFT JOIN yquota_internal.budget_grant ON budget_grant.grant_id = quota_grant.grant_id
-	-- a budget is not late because no worker granted it in time
+	-- the grant of a budget begins with its period, even if the worker inserted it late
 	CROSS JOIN LATERAL (
 		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
 	) AS booking;
 COMMENT ON VIEW yquota_internal.grant_term IS
-	'Begin and end of the time in which grants can be spent, or credit is taken back';
+	'Begin and end of the time in which a grant can be spent, or in which a negative row takes credit back';
 
+-- A project is limited by its own credit from the beginning of its first row of kind grant, budget or transfer.
 --
--- The project's own credit limits it from the start of its first row of kind grant, budget or
--- transfer.
--- Refunds and corrections compensate wrong payments of the project.  They count for the
--- project once it has such a row.  Before that they count for the nearest ancestor that has
--- one, or else for the root.
---
+-- Refunds and corrections compensate for wrong payments of the project.  They are the project's credit once it has
+-- such a row.  Before that, they are credit of the nearest ancestor with such a row, or else of the root.
 CREATE VIEW yquota_internal.credit_step AS
 	SELECT family.member, family.ancestor AS holder, family.depth FROM yquota_internal.project_family AS family
 	UNION ALL
@@ -261,7 +253,7 @@ CREATE VIEW yquota_internal.credit_step AS
 COMMENT ON VIEW yquota_internal.credit_step IS
 	'Sub-projects with themselves and each of their ancestors';
 
--- Groups by both columns, so that a condition on either is pushed down.
+-- The view groups by both columns, so that a condition on either column is pushed down.
 CREATE VIEW yquota_internal.credit_holder AS
 	SELECT step.member, step.holder,
 		   CASE WHEN project.parent IS NULL THEN '-infinity'
@@ -279,7 +271,7 @@ CREATE VIEW yquota_internal.credit_holder AS
 				  WHERE refund.project = step.member AND refund.kind IN ('refund', 'correction'))
 	GROUP BY step.member, step.holder, project.parent;
 COMMENT ON VIEW yquota_internal.credit_holder IS
-	'Owners of the credit of refunds and corrections of sub-projects, with the time; holds_from is NULL for projects that never have own credit';
+	'Projects that own the credit of refunds and corrections of sub-projects, and since when. holds_from is NULL for projects that never have credit of their own';
 
 CREATE VIEW yquota_internal.own_life AS
 	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
@@ -290,11 +282,11 @@ CREATE VIEW yquota_internal.own_life AS
 	WHERE term.kind NOT IN ('refund', 'correction')
 	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project);
 COMMENT ON VIEW yquota_internal.own_life IS
-	'Begin and end of the time in which grants are credit of the project to which they were given';
+	'Begin and end of the time in which a grant is credit of the project to which it was given';
 
 CREATE VIEW yquota_internal.refund_life AS
 	SELECT term.grant_id, line.holder AS project, term.amount, greatest(term.begins_at, line.holds_from) AS begins_at, term.expires_at,
-		   -- an expired grant stays with its project
+		   -- an expired grant remains credit of its project
 		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END AS leaves_at,
 		   greatest(term.valid_from, line.holds_from) AS valid_from, term.begins_at AS first_at,
 		   term.project AS of_project, false AS is_own,
@@ -310,14 +302,14 @@ CREATE VIEW yquota_internal.refund_life AS
 	  AND term.begins_at < line.holds_until
 	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
 COMMENT ON VIEW yquota_internal.refund_life IS
-	'Begin and end of the time in which refunds and corrections of sub-projects are credit of these and of their ancestors';
+	'Begin and end of the time in which refunds and corrections of a sub-project are credit of this project or of an ancestor';
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT own.* FROM yquota_internal.own_life AS own
 	UNION ALL
 	SELECT refund.* FROM yquota_internal.refund_life AS refund;
 COMMENT ON VIEW yquota_internal.grant_life IS
-	'Begin and end of the time in which grants are credit of a project, and the time at which their end may lose credit.  The project is the one to which they were given, or an ancestor for refunds and corrections';
+	'Begin and end of the time in which a grant is credit of a project, and the time at which its end may lose credit.  The project is the one to which the grant was given, or an ancestor for refunds and corrections';
 
 CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -334,7 +326,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
-	'Return the instants up to a last one at which a grant of a project begins, expires, or counts for another project from then on';
+	'Return the instants, up to a last one, at which a grant of a project begins, expires, or moves to another project';
 
 CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 	RETURNS TABLE (at timestamptz, spent numeric)
@@ -368,7 +360,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
-	'Return the cost of a project before each of its credit_instant() and a last one, in order, as kept or else from the books';
+	'Return the cost of a project before each of its credit_instant() and before a last one, in order.  Costs that are not stored are computed from the books';
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
@@ -377,11 +369,11 @@ CREATE FUNCTION yquota_internal.spend_grants(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], bigint[], timestamptz[], numeric[]) IS
-	'Return the remaining credit of grants at the last of some instants, or at their expiry, by the spending until each.  A grant that leaves counts no longer.  A negative row takes from the grant that it names first; moved is the part of a grant that such rows have taken.  Credit that a leaving negative row had taken from expired grants is lost by that row and returned to them';
+	'Return the remaining credit of grants at the last of some instants, or at their expiry, given the spending before each instant.  A grant counts only until it leaves.  A negative row takes first from the grant that it names; "moved" is the part of a grant that such rows have taken.  When a negative row leaves, the credit that it had taken from expired grants is lost by the row and returned to these grants';
 
 CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity')
 	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric, moved numeric)
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
@@ -406,7 +398,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz) IS
-	'Return the remaining credit at an instant of the grants of a project that have begun, or at their expiry.  Losses by negative rows that have left count.  Rows that leave at a last instant or later are treated as if they stayed';
+	'Return the remaining credit of the grants of a project that have begun, at an instant or at their expiry.  Losses of negative rows that have left are included.  Rows that leave at a last instant or later are treated as if they stayed';
 
 CREATE FUNCTION yquota_internal.notice_expired_grant() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -421,8 +413,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
-	'Raise a NOTICE when a grant is inserted that has expired already';
--- Leaves out budgets, whose earlier periods are granted only for the books.
+	'Raise a NOTICE when a grant is inserted that has already expired';
+-- Budgets are excluded: their earlier periods are granted only for the books.
 CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
 	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
 	EXECUTE FUNCTION yquota_internal.notice_expired_grant();
@@ -434,9 +426,9 @@ CREATE VIEW yquota_internal.noted_loss AS
 	  AND expired.expired_at <= yquota.statement_clock()
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.noted_loss IS
-	'Recorded losses of grants that have expired by the clock';
+	'Stored losses of grants that have expired by the clock';
 
--- Groups before the join, so that the planner knows that each project has one row.
+-- The subquery groups before the join, so that the planner knows that each project has one row.
 CREATE VIEW yquota_internal.begun_credit AS
 	SELECT part.project, sum(part.granted) AS granted, bool_or(part.has_own) AS has_own,
 		   sum(part.expired) AS expired, max(part.expired_until) AS expired_until
@@ -457,7 +449,7 @@ CREATE VIEW yquota_internal.begun_credit AS
 	) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.begun_credit IS
-	'Credits of the grants that have begun by the clock, including expired ones, and whether they limit the project.  Also the number of those that may have lost something by having expired or left, and the last such time';
+	'Credits of the grants that have begun by the clock, including expired ones, and whether they limit the project.  The view also shows how many grants may have lost credit because they expired or left, and the last such time';
 
 CREATE VIEW yquota_internal.expiry_due AS
 	SELECT credit.project, credit.expired_until AS until, credit.expired - coalesce(noted.grants, 0) AS grants
@@ -465,10 +457,10 @@ CREATE VIEW yquota_internal.expiry_due AS
 	LEFT JOIN yquota_internal.noted_loss AS noted ON noted.project = credit.project
 	WHERE credit.expired > coalesce(noted.grants, 0);
 COMMENT ON VIEW yquota_internal.expiry_due IS
-	'Projects with expired grants that the worker has not handled yet, or not since the books changed';
+	'Projects with expired grants whose losses the worker has to compute, for the first time or again after a change of the books';
 
 CREATE FUNCTION yquota_internal.expired_loss(project text, until timestamptz) RETURNS numeric
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -477,7 +469,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expired_loss(text, timestamptz) IS
-	'Return the losses of grants of a project that had expired by an instant.  Reads the books, for rows of expiry_due';
+	'Return the losses of the grants of a project that had expired by an instant.  The function reads the books, for projects in expiry_due';
 
 CREATE VIEW yquota_internal.lost_credit AS
 	SELECT expired.project, expired.grant_id, expired.lost
@@ -491,14 +483,14 @@ CREATE VIEW yquota_internal.lost_credit AS
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
 	WHERE found.lost IS NOT NULL;
 COMMENT ON VIEW yquota_internal.lost_credit IS
-	'Losses of grants that have expired by the clock, whether the worker recorded them or not';
+	'Losses of grants that have expired by the clock, whether or not the worker has stored them';
 
--- Returns all grants of a project in one call: computing the outcome covers all of them and
--- must not be repeated for each.
+-- The function returns all grants of a project in one call.  Computing the outcome covers all of them, and must not
+-- be repeated for each grant.
 CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
 	RETURNS TABLE (grant_id bigint, kind text, reason text, valid_from timestamptz, amount numeric, first_at timestamptz, expires_at timestamptz,
 				   counts_for text, rest numeric, lost numeric, moved numeric)
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -516,7 +508,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grants_in_force(text) IS
-	'Return the grants to a project at the clock, including future ones, with the remaining and lost credit where they count for the project itself';
+	'Return the grants to a project at the clock, including future ones.  Remaining and lost credit is returned for grants that are credit of the project itself';
 
 CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 	SELECT given.grant_id, project.name AS project, given.kind COLLATE "C" AS kind, given.amount,
@@ -538,17 +530,17 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 		   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	  AND EXISTS (SELECT FROM yquota.quota_grant AS any_grant WHERE any_grant.project = project.name);
 COMMENT ON VIEW yquota.grant_status IS
-	'State of every grant, live at the clock; reads the ledger, so query it with a project';
+	'State of every grant, live at the clock. The view reads the ledger, so query it with a condition on the project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
-COMMENT ON COLUMN yquota.grant_status.state IS 'pending (not begun), valid, spent (nothing is left), expired, taken back (a negative row)';
-COMMENT ON COLUMN yquota.grant_status.counts_for IS 'project whose credit it is: its own, or an ancestor for refunds and corrections of a sub-project without own credit. Then spent, remaining and lost are NULL';
+COMMENT ON COLUMN yquota.grant_status.state IS 'pending (not begun), valid, spent (nothing is left), expired, or taken back (a negative row)';
+COMMENT ON COLUMN yquota.grant_status.counts_for IS 'project that owns the credit: the grant''s own project, or an ancestor for refunds and corrections of a sub-project without credit of its own. In the latter case spent, remaining and lost are NULL';
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent from it; NULL in a negative row';
-COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
-COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and credits that returned to it later; NULL before it expires';
-COMMENT ON COLUMN yquota.grant_status.moved IS 'credits of it that transfers have moved to other projects; NULL in a negative row, and before it begins';
+COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits that can still be spent; NULL when the grant is not valid';
+COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left when the grant expired, and credits that returned to it later; NULL before it expires';
+COMMENT ON COLUMN yquota.grant_status.moved IS 'credits of the grant that transfers have moved to other projects; NULL in a negative row, and before the grant begins';
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
-	'first time at which it could be spent: valid_from, or the time of booking if that was later';
-COMMENT ON COLUMN yquota.grant_status.expires_at IS 'expires_at, or booked_at if that was later';
+	'first time at which the grant can be spent: valid_from, or the time of booking if that was later';
+COMMENT ON COLUMN yquota.grant_status.expires_at IS 'expires_at of the grant, or booked_at if that was later';
 
 CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -575,7 +567,7 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
-	'Keep the spending of projects at begin and expiry of their grants, where it is not kept';
+	'Store the spending of projects before the begin and expiry of their grants, where it is not stored';
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -594,11 +586,11 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 			WHERE expired.lost <> excluded.lost OR expired.expired_at <> excluded.expired_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
-	'Record the losses of expired grants of projects, where they are not recorded';
+	'Store the losses of expired grants of projects, where they are not stored';
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- a plan made for few grants does not suit many
+	-- a plan made for few grants is bad for many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -606,11 +598,11 @@ DECLARE
 	due_projects text[];
 	due_grants bigint;
 BEGIN
-	-- notes of other transactions may be invisible; the worker retries later
+	-- rows of other transactions may not be visible yet; the worker retries later
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
-	-- run one call at a time, and not during compaction of counters; readers go on
+	-- run one call at a time, and not during compaction of counters; readers do not wait
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 	-- an uncommitted grant may already have begun; the worker retries later
 	BEGIN
@@ -618,7 +610,7 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
-	-- compact earlier changes first: they would invalidate the stored results
+	-- compact earlier changes first, because they would invalidate the stored results
 	IF EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.until <= now_at)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
 			 OR EXISTS (SELECT FROM yquota_internal.uncompacted_change AS change
@@ -627,7 +619,7 @@ BEGIN
 	THEN
 		PERFORM yquota_internal.compact_counters();
 	END IF;
-	-- the ledger does not have the present prices yet; the worker retries later
+	-- the ledger has not been corrected for the present prices yet; the worker retries later
 	IF EXISTS (SELECT FROM yquota_internal.correction_due) THEN
 		RETURN 0;
 	END IF;
@@ -646,7 +638,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) IS
-	'Record the losses of expired grants, again when the books have changed since.  Returns the number of grants, of at most so many projects';
+	'Store the losses of expired grants, again if the books have changed since.  Handles at most the given number of projects.  Returns the number of grants';
 
 SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');
 SELECT pg_extension_config_dump('yquota.expired_grant', '');

@@ -1,12 +1,9 @@
+-- Holds: credit that is set aside for an application before it starts.  Two submissions therefore cannot both spend
+-- the last credit (docs/design.md 1.7: decisions refuse).  A hold charges nothing.  The later cost of the
+-- application uses up the hold, and the rest of the hold is not available to others.
 --
--- Holds: credit that is set aside for an application before it is launched.  Two submissions
--- therefore cannot both spend the last credit (docs/design.md 1.7: refusing belongs to
--- decisions).  A hold charges nothing.  The later cost of the application uses it up, and the
--- rest of the hold is not available to others.
---
--- Only the hold itself is stored.  Its outstanding amount follows from the ledger, archived or
--- not, the running containers and the clock.
---
+-- Only the hold itself is stored.  Its outstanding amount follows from the ledger, archived or not, from the running
+-- containers and from the clock.
 
 CREATE TABLE yquota.hold (
 	hold_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -35,22 +32,22 @@ CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL
 CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;
 CREATE UNIQUE INDEX hold_external_id_idx ON yquota.hold (project, external_id) WHERE external_id IS NOT NULL;
 COMMENT ON TABLE yquota.hold IS
-	'Credit set aside for applications by hold(), until release_hold() or expires_at, and by submit_application() and for reservations until they end';
+	'Credit that is set aside. hold() sets it aside for applications, until release_hold() or expires_at; submit_application() and reservations set it aside until they end';
 COMMENT ON COLUMN yquota.hold.hold_id IS 'primary key';
 COMMENT ON COLUMN yquota.hold.project IS 'references project';
 COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for the hold of a reservation';
 COMMENT ON COLUMN yquota.hold.reservation_id IS 'accepted reservation for which the credit is set aside; NULL for the hold of an application';
-COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue; its applications use the hold up as the reservation does';
+COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue; containers in this queue use up the hold, as the reservation itself does';
 COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 66 decimals; as last changed';
-COMMENT ON COLUMN yquota.hold.external_id IS 'id of the caller for the hold, unique in the project, at most 255 bytes; NULL: none';
-COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL: never changed';
+COMMENT ON COLUMN yquota.hold.external_id IS 'id that the caller gave the hold, unique in the project, at most 255 bytes; NULL if none was given';
+COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL if the amount was never changed';
 COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each change by hold(replace => true)';
 COMMENT ON COLUMN yquota.hold.of_submission IS 'true if a submission made it; it ends with the application';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), submitted the application or had the reservation accepted';
-COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
-COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. The hold of a submission ends with the lifetime of the application, counted from its activation; infinity before the activation, and without a lifetime';
+COMMENT ON COLUMN yquota.hold.held_at IS 'clock when the credit was set aside; the cost of the application from then on uses up the hold';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. The hold of a submission ends with the lifetime of the application, counted from its activation. Before the activation, or without a lifetime, it is infinity';
 COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the application or reservation; NULL for a hold that is not released';
-COMMENT ON COLUMN yquota.hold.released_at IS 'clock of release_hold(), or when the application or reservation ended';
+COMMENT ON COLUMN yquota.hold.released_at IS 'clock of release_hold(), or of the end of the application or reservation';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
@@ -70,14 +67,14 @@ CREATE FUNCTION yquota_internal.archived_reservation_since(project text, reserva
 		   AND cost.quarter_hour >= yquota_internal.quarter_hour(archived_reservation_since.since)), 0)
 		ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) IS
-	'Return the credits of archived rows of a reservation of a project and of containers in its queue, from an instant on.  Exact for instants that are kept and for quarter-hours';
+	'Return the credits of archived rows of a reservation of a project, and of containers in its queue, from an instant on.  The result is exact for stored instants and for the starts of quarter-hours';
 
--- Computes all holds for reservations of a project together.
+-- The function computes the holds for all reservations of a project together.
 CREATE FUNCTION yquota_internal.reservation_spending(
 	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
 	archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, amount numeric)
-	-- PL/pgSQL keeps the plans, which take longer to make than to run
+	-- PL/pgSQL keeps the plans; making them takes longer than running them
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -126,7 +123,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
-	'Return the cost to the project of reservations, and of its applications in their queues, from an instant of each to another.  The arrays go together';
+	'Return the cost to the project of reservations, and of the project''s containers in their queues, from an instant of each reservation to another instant.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.running_spending(project text, hold_ids bigint[], application_ids text[], instants timestamptz[], at timestamptz)
 	RETURNS TABLE (hold_id bigint, amount numeric)
@@ -157,14 +154,14 @@ CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts num
 		 WHERE earlier.until > at
 		 ORDER BY earlier.number LIMIT 1), amount);
 COMMENT ON FUNCTION yquota_internal.amount_held(numeric, numeric[], timestamptz[], timestamptz) IS
-	'Return the amount that a hold had at an instant, from columns of its row';
+	'Return the amount of a hold at an instant, computed from columns of its row';
 
--- Computes all holds of a project at once, so that the ledger is read once, from the time of
--- the oldest hold on.
+-- The function computes all holds of a project at once, so that it reads the ledger only once.  It begins at the time
+-- of the oldest hold.
 --
--- The oldest hold of an application is used up first.  Let h(j, k) be the sum of its holds j
--- to k.  The outstanding amount of holds 1 to k is never below 0.  It is the greatest of h(j,
--- k) less the spending since hold j, for all j up to k.
+-- The oldest hold of an application is used up first.  Let h(j, k) be the sum of its holds j to k.  For each j up to
+-- k, subtract the spending since hold j from h(j, k).  The greatest of these results is the outstanding amount of
+-- holds 1 to k.  It is never below 0.
 CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
@@ -248,14 +245,14 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 		WINDOW earlier AS (PARTITION BY covering.holder ORDER BY covering.held_at, covering.hold_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the result of holds_at().  Before the archive horizon it needs archived_segments_around() the instant, afterwards nothing: NULL';
+	'Return the result of holds_at().  If the instant is before the archive horizon, the last argument is archived_segments_around() the instant; otherwise it is NULL';
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
-	-- planning takes longer than most calls, and so does starting workers for short branches
+	-- planning and starting parallel workers for short branches take longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	SET enable_parallel_append = off
 	AS $$
@@ -267,7 +264,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
-	'Return the outstanding credits of holds of a project that were in force at an instant up to the clock.  Return the spending of their applications or reservations since they were held, too';
+	'Return the outstanding credits of the holds of a project that were in force at an instant, which is not later than the clock.  Also return the spending of their applications or reservations since they were held';
 
 CREATE VIEW yquota_internal.hold_outstanding AS
 	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding, hold.reservation_id, hold.queue
@@ -275,9 +272,9 @@ CREATE VIEW yquota_internal.hold_outstanding AS
 	CROSS JOIN LATERAL yquota_internal.holds_at(holder.project, yquota.statement_clock()) AS found
 	JOIN yquota.hold ON hold.hold_id = found.hold_id;
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
-	'Outstanding credits of the holds that are neither released nor expired, and spending of their applications or reservations since';
+	'Outstanding credits of the holds that are neither released nor expired, and the spending of their applications or reservations since they were held';
 
--- Computes holds only for the few sub-projects that have any.
+-- The view computes holds only for the few sub-projects that have any.
 CREATE VIEW yquota_internal.held_credit AS
 	SELECT held.project, trim_scale(sum(held.outstanding)) AS held
 	FROM (
@@ -292,13 +289,13 @@ CREATE VIEW yquota_internal.held_credit AS
 	WHERE yquota_internal.may_have_rows('yquota.hold')
 	GROUP BY held.project;
 COMMENT ON VIEW yquota_internal.held_credit IS
-	'Outstanding holds of projects and all their descendants; no row for a project without';
+	'Outstanding holds of projects and all their descendants; no row for a project without holds';
 
 CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_credit';
 COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
-	'Lock the credit of a project and its ancestors against other holds until the transaction ends.  Returns the committed amount that is available then (project_credit).  Charging does not wait';
+	'Lock the credit of a project and its ancestors against other holds until the transaction ends.  Returns the committed amount that is then available (project_credit).  Charging does not wait for the lock';
 
 CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -340,7 +337,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_hold(text, numeric, interval, text) IS
-	'Raise an error unless the arguments describe a hold';
+	'Raise an error if the arguments are not valid for a hold';
 
 CREATE FUNCTION yquota_internal.refuse_hold(project text, amount numeric, available numeric, fitting numeric) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -361,9 +358,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_hold(text, numeric, numeric, numeric) IS
-	'Fail because a project has no more than the given credit.  The last argument is the largest amount that a hold with another amount may get, else NULL';
+	'Raise the error that a project has no more than the given credit.  The last argument is the largest possible amount when the amount of a hold is changed, otherwise NULL';
 
--- Raising an amount by one credit holds at most one more, and nothing while costs exceed the hold.
+-- Raising the amount by one credit sets at most one more credit aside.  It sets nothing aside while costs exceed the
+-- hold.
 CREATE FUNCTION yquota_internal.replace_hold(held yquota.hold, amount numeric, available numeric) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -394,7 +392,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_hold(yquota.hold, numeric, numeric) IS
-	'Change the amount of a hold, whose project has been locked and has the given credit; NULL: it needs none';
+	'Change the amount of a hold.  The caller has locked the project and passes its available credit, or NULL if it needs none';
 
 CREATE FUNCTION yquota_internal.hold_as_owner(
 	project text, application_id text, amount numeric, ttl interval, reason text, external_id text, replace boolean) RETURNS bigint
@@ -423,7 +421,8 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
-	-- keeps the project in its family: a transaction that moves a project waits, and is waited for
+	-- prevents a move of the project: a transaction that moves a project waits for this one, or this one waits for
+	-- it
 	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	IF mode = 'PREPAID' OR external_id IS NOT NULL THEN
 		available := yquota_internal.lock_credit(project);
@@ -462,7 +461,7 @@ CREATE FUNCTION yquota.hold(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text, text, boolean) IS
-	'Set credit of a project aside for an application, for at most ttl.  Returns the hold_id for release_hold().  Raises YQ001 when less is available (project_balance), which never happens in a NOLIMIT project.  A repeated call with an external_id returns the same hold_id and holds nothing more, also after the hold has ended.  With replace it changes the amount';
+	'Set credit of a project aside for an application, for at most ttl.  Returns the hold_id for release_hold().  Raises YQ001 if less credit is available (project_balance), which never happens in a NOLIMIT project.  A repeated call with the same external_id returns the same hold_id and sets nothing more aside, even after the hold has ended.  If replace is true, the call changes the amount';
 
 CREATE FUNCTION yquota_internal.release_hold_as_owner(hold_id bigint) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -472,7 +471,7 @@ DECLARE
 	held yquota.hold;
 BEGIN
 	SELECT * INTO held FROM yquota.hold AS h WHERE h.hold_id = release_hold_as_owner.hold_id;
-	-- the caller must not learn of a hold of a project that the caller may not see
+	-- do not reveal that a hold exists if the caller may not see its project
 	IF held.hold_id IS NULL OR NOT yquota_internal.may_hold(held.project) THEN
 		RAISE EXCEPTION 'hold % does not exist', hold_id
 			USING ERRCODE = 'no_data_found',
@@ -500,7 +499,7 @@ CREATE FUNCTION yquota.release_hold(hold_id bigint) RETURNS boolean
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.release_hold(bigint) IS
-	'End a hold.  Returns false when it was released or had expired before';
+	'End a hold.  Returns false if the hold had been released or had expired before';
 
 CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	SELECT hold.hold_id, hold.project, hold.application_id, hold.amount,
@@ -518,15 +517,15 @@ CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR hold.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.hold_status IS
-	'Credit set aside for applications and reservations, live at the clock; ended holds are kept for 30 days';
+	'Credit set aside for applications and reservations, live at the clock. Ended holds remain for 30 days';
 COMMENT ON COLUMN yquota.hold_status.application_id IS 'NULL for the hold of a reservation';
-COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is left), released or expired; by the clock, with or without a worker';
-COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first, or as last changed';
+COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is left), released or expired; computed at the clock, with or without a worker';
+COMMENT ON COLUMN yquota.hold_status.amount IS 'credits of the hold, as first given or as last changed';
 COMMENT ON COLUMN yquota.hold_status.spent IS
-	'credits that the application, or the reservation with the containers in its queue, has cost since held_at, including those that an earlier hold covered; NULL for a hold that is released or has expired';
+	'credits that the application, or the reservation with the containers in its queue, has cost since held_at. Costs that an earlier hold covered are included. NULL for a hold that was released or has expired';
 COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held; project_balance.held is their sum';
 COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for the hold of an application';
-COMMENT ON COLUMN yquota.hold_status.external_id IS 'id of the caller for the hold; NULL: none';
+COMMENT ON COLUMN yquota.hold_status.external_id IS 'id that the caller gave the hold; NULL if none was given';
 
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

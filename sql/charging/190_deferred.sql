@@ -1,11 +1,8 @@
+-- Emergency mode: events are stored and charged later (yquota.charging = deferred).
 --
--- Emergency mode: events are kept and charged later (yquota.charging = deferred).
---
--- Uncharged rows are copies of rows of the log, with their event_id.  The log itself is
--- append-only and may be sealed.  All columns except arrival and sent_by are those of
--- container_event, in its order.  Its trigger copies rows unchanged and unchecked
--- (src/charging/charge_events.c).
---
+-- Rows that are not charged yet are copies of rows of the log, with their event_id.  The log itself is append-only
+-- and may be sealed.  All columns except arrival and sent_by are those of container_event, in the same order.  The
+-- trigger of container_event copies rows unchanged and unchecked (src/charging/charge_events.c).
 
 CREATE TABLE yquota_internal.deferred_event (
 	event yquota.container_event_type NOT NULL,
@@ -30,26 +27,26 @@ CREATE TABLE yquota_internal.deferred_event (
 	event_id bigint,
 	sent_by text COLLATE "C"
 );
--- Leaves out ids that are too long for an index, because no id may be refused here.  Such ids
--- are never valid.
+-- The index excludes ids that are too long for an index entry, because no event may be refused here.  Such ids are
+-- never valid.
 CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (container_id)
 	WHERE octet_length(container_id) <= 2600;
 COMMENT ON TABLE yquota_internal.deferred_event IS
-	'Rows of the log that came while yquota.charging was deferred and have not been charged yet; charge_deferred() removes them';
+	'Rows of the log that arrived while yquota.charging was deferred and have not been charged yet; charge_deferred() deletes them';
 COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
-	'number of the statement that inserted the row, the same for all of its rows; statements are charged in this order';
-COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent it, by its name at that time';
+	'number of the statement that inserted the row, which all its rows share; statements are charged in this order';
+COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent the event, by its name at that time';
 
 CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_deferred_through';
 COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
-	'Charge the deferred events of containers up to an id, all of them for NULL, and remove the marks that they were deferred.  The caller holds the locks of charge_deferred()';
+	'Charge the deferred events of containers up to an id, or of all containers if it is NULL. Also delete the marks that the events were deferred.  The caller holds the locks of charge_deferred()';
 
--- Charges whole containers, because charging the events of one together is cheaper.
--- Only one call runs at a time.  Like a statement that sends events, it keeps archive() and
--- seal_history() from exchanging tables meanwhile.
+-- The function charges whole containers, because charging the events of a container together is cheaper.  Only one
+-- call runs at a time.  Like a statement that sends events, it prevents archive() and seal_history() from exchanging
+-- tables at the same time.
 CREATE FUNCTION yquota.charge_deferred(max_events bigint DEFAULT NULL,
 									   OUT charged bigint, OUT set_aside bigint, OUT remaining bigint)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -78,7 +75,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
-	'Charge events that came while yquota.charging was deferred, as an INSERT would have done.  Charges all, or the events of enough containers for at least max_events.  Bad events are raised or set aside, as yquota.on_bad_event tells.  Returns how many were charged, were set aside, and remain';
+	'Charge events that arrived while yquota.charging was deferred, as an INSERT would have charged them.  Charges all events, or the events of enough containers for at least max_events.  Bad events are raised or set aside, as yquota.on_bad_event says.  Returns how many events were charged, how many were set aside, and how many remain';
 
 CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -94,7 +91,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_while_deferred(text) IS
-	'Fail while the books are behind the log, for functions that rely on complete books';
+	'Raise an error while events are deferred.  Functions that need complete books call this function';
 
 CREATE VIEW yquota_internal.compute_mark AS
 	SELECT max(mark.at) AS at
@@ -105,7 +102,7 @@ CREATE VIEW yquota_internal.compute_mark AS
 		  WHERE deferred.event = 'QUOTA_COMPUTE' AND isfinite(deferred.occurred_at)
 			AND deferred.occurred_at <= deferred.recorded_at + yquota_internal.duration('yquota.max_clock_skew')) AS mark;
 COMMENT ON VIEW yquota_internal.compute_mark IS
-	'Charged-through mark as it will be when deferred events have been charged';
+	'Charged-through mark as it will be when all deferred events have been charged';
 
 SELECT pg_extension_config_dump('yquota_internal.deferred_event', '');
 SELECT pg_extension_config_dump('yquota_internal.deferred_event_arrival_seq', '');

@@ -1,12 +1,9 @@
+-- Wrong events: voiding containers, so that their true events can be delivered (docs/design.md 1.7).
+-- src/charging/settle.h explains how records are reversed.
 --
--- Wrong facts: voiding containers, so that their true events can be delivered (docs/design.md
--- 1.7).  src/charging/settle.h explains how events are taken back.
---
--- The log keeps the events of voided containers.  A void writes the numbers of the events that
--- it takes back into voided_event while it holds the container.  An event that is accepted
--- later is not among them.  The log has no index of containers, so a call of void_events()
--- reads the log once.
---
+-- The log keeps the events of voided containers.  A void writes the numbers of the events that it reverses into
+-- voided_event while it has claimed the container.  An event that is accepted later is not among them.  The log has
+-- no index of containers, so a call of void_events() reads the whole log once.
 
 CREATE TABLE yquota.event_void (
 	void_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -23,17 +20,17 @@ CREATE TABLE yquota.event_void (
 );
 CREATE INDEX event_void_container_id_idx ON yquota.event_void (container_id);
 COMMENT ON TABLE yquota.event_void IS
-	'Containers whose events were voided by void_events(), with role, time and reason.  Append-only';
+	'Containers whose events void_events() voided, with role, time and reason.  Append-only';
 COMMENT ON COLUMN yquota.event_void.void_id IS 'primary key';
-COMMENT ON COLUMN yquota.event_void.project IS 'project that had paid until then';
-COMMENT ON COLUMN yquota.event_void.application_id IS 'application that the container had until then';
-COMMENT ON COLUMN yquota.event_void.amount IS 'credits taken back: the sum of the container''s charges that were in effect';
+COMMENT ON COLUMN yquota.event_void.project IS 'project that had paid before the void';
+COMMENT ON COLUMN yquota.event_void.application_id IS 'application of the container before the void';
+COMMENT ON COLUMN yquota.event_void.amount IS 'credits given back: the sum of the container''s charges that were in effect';
 COMMENT ON COLUMN yquota.event_void.was_running IS 'true if the container was running according to its events';
-COMMENT ON COLUMN yquota.event_void.charges IS 'rows of charge that the container had after the void; none of them is in effect, and later rows have larger numbers';
+COMMENT ON COLUMN yquota.event_void.charges IS 'number of rows of charge that the container had after the void. None of them is in effect; later rows have larger numbers';
 COMMENT ON COLUMN yquota.event_void.reason IS 'not empty';
 COMMENT ON COLUMN yquota.event_void.chosen IS 'the arguments of void_events() that chose the container';
 COMMENT ON COLUMN yquota.event_void.voided_by IS 'the session''s user';
-COMMENT ON COLUMN yquota.event_void.voided_at IS 'clock from which no other transaction could change the container''s books';
+COMMENT ON COLUMN yquota.event_void.voided_at IS 'clock at a time from which no other transaction could change the container''s books';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Voids tell which events of the log do not count.');
@@ -43,7 +40,7 @@ CREATE TABLE yquota_internal.voided_event (
 	event_id bigint NOT NULL
 );
 COMMENT ON TABLE yquota_internal.voided_event IS
-	'Events of the log that voids have taken back, until their rows of the log are archived';
+	'Events of the log that voids have reversed. They are removed when their rows of the log are archived';
 
 CREATE VIEW yquota_internal.set_aside_event AS
 	SELECT reject.event_id, reject.container_id, reject.occurred_at
@@ -55,14 +52,14 @@ CREATE VIEW yquota_internal.set_aside_event AS
 	SELECT deferred.event_id, deferred.container_id, deferred.occurred_at
 	FROM yquota_internal.deferred_event AS deferred;
 COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events of the log that were set aside, whatever happened to their rows in event_reject, and deferred events.  An administrator may have changed their containers';
+	'Events of the log that were set aside or deferred, whatever happened later to their rows in event_reject.  An administrator may have changed their containers';
 
 CREATE VIEW yquota_internal.last_void AS
 	SELECT event_void.container_id, max(event_void.charges) AS charges
 	FROM yquota.event_void
 	GROUP BY event_void.container_id;
 COMMENT ON VIEW yquota_internal.last_void IS
-	'Containers that were ever voided, and the number up to which their charges are taken back';
+	'Containers that were ever voided, and the number up to which their charges are reversed';
 
 --
 -- Voiding
@@ -75,7 +72,7 @@ CREATE FUNCTION yquota_internal.void_containers(
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_void_containers';
 COMMENT ON FUNCTION yquota_internal.void_containers(text[]) IS
-	'Take back everything in the books about containers, in ascending order of id.  Returns a row for each with entries in the books';
+	'Reverse all records of containers in the books, in ascending order of id.  Returns a row for each container that had records';
 
 CREATE VIEW yquota_internal.voidable_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge."from", charge."to",
@@ -86,7 +83,7 @@ CREATE VIEW yquota_internal.voidable_segment AS
 		   container.settled_at, NULL, container.settled_at = container.started_at, false
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.voidable_segment IS
-	'Segments of all containers: each accepted event is at an end that is_start or is_end marks; other ends are those of closed periods';
+	'Segments of all containers. An accepted event is at each end that is_start or is_end marks. The other ends are ends of closed periods';
 
 CREATE FUNCTION yquota_internal.check_void(
 	container_id text, application_id text, "from" timestamptz, "to" timestamptz, reason text) RETURNS void
@@ -120,9 +117,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) IS
-	'Raise an error unless the arguments choose containers and give a reason';
+	'Raise an error if the arguments do not choose containers or do not give a reason';
 
--- An unknown container may have been archived.  The caller must learn that it was not voided.
+-- An unknown container may have been archived.  The caller must learn that the container was not voided.
 CREATE FUNCTION yquota_internal.check_not_archived(container_id text, application_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -137,7 +134,7 @@ BEGIN
 			SELECT FROM (
 				SELECT c.container_id, c.application_id FROM yquota.container AS c
 				UNION ALL SELECT c.container_id, c.application_id FROM yquota.charge AS c
-				-- voided already, unless started and archived since
+				-- the container was voided already, unless it has been started and archived since
 				UNION ALL SELECT v.container_id, v.application_id FROM yquota.event_void AS v
 				WHERE v.voided_at >= (SELECT max(s.ledger_archived_at) FROM yquota.history_segment AS s)) AS known
 			WHERE (check_not_archived.container_id IS NULL OR known.container_id = check_not_archived.container_id)
@@ -153,7 +150,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_not_archived(text, text) IS
-	'Fail when history has been archived and the books do not know the containers to be voided';
+	'Raise an error if history has been archived and the containers to be voided are unknown';
 
 CREATE FUNCTION yquota_internal.void_batch(
 	container_ids text[], reason text, chosen jsonb) RETURNS SETOF yquota.event_void
@@ -163,7 +160,7 @@ CREATE FUNCTION yquota_internal.void_batch(
 DECLARE
 	voids yquota.event_void[];
 BEGIN
-	-- OFFSET 0 makes the clock be read only when the whole batch has been claimed
+	-- OFFSET 0 makes the query read the clock only after the whole batch has been claimed
 	WITH noted AS (
 		INSERT INTO yquota.event_void AS void
 			(container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_at)
@@ -174,12 +171,14 @@ BEGIN
 			  OFFSET 0) AS taken
 		RETURNING void.*
 	)
-	-- cast to the type of the variable, or PL/pgSQL would convert each row through text
+	-- cast to the type of the variable; otherwise PL/pgSQL would convert each row through text
 	SELECT array_agg(noted::yquota.event_void) INTO voids FROM noted;
-	-- Delete waiting events, which the container's next START would apply.  That START cannot be
-	-- delivered meanwhile, because the container is claimed.  Other containers of the batch are not
-	-- claimed: another transaction has voided them since they were chosen.  Skip rows that an
-	-- administrator is changing instead of waiting for them while containers are claimed.
+	-- Delete waiting events, because the next START of the container would apply them.  Such a START cannot arrive
+	-- now, because the container is claimed.
+	--
+	-- Other containers of the batch may not be claimed: another transaction has voided them since they were chosen.
+	-- Skip rows that an administrator is changing.  The transaction must not wait for them while containers are
+	-- claimed.
 	DELETE FROM yquota.event_reject AS reject
 	WHERE reject.reject_id = ANY (ARRAY(
 		SELECT waits.reject_id FROM yquota.event_reject AS waits
@@ -192,10 +191,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) IS
-	'Void containers, in ascending order of id, and record it in event_void';
+	'Void containers, in ascending order of id, and record the voids in event_void';
 
--- Finds the events in the log.  The containers are claimed, so no further event can be
--- accepted for them before this transaction ends.
+-- The query finds the events in the log.  The containers are claimed, so none of their events can be accepted before
+-- this transaction ends.
 CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -211,14 +210,14 @@ CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS vo
 					  WHERE earlier.event_id = log.event_id);
 $$;
 COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
-	'Record the numbers of the events that voids take back; the caller has claimed their containers';
+	'Record the numbers of the events that voids reverse.  The caller has claimed their containers';
 
--- Finds rows of one container, and their corrections, by its id.  Without statistics, the
--- planner expects few rows and would compare each row with each other one.
+-- The query finds rows of one container, and their corrections, by its id.  Without statistics, the planner expects
+-- few rows and would compare each row with every other row.
 CREATE FUNCTION yquota_internal.voidable_batches(
 	container_id text, application_id text, project text, "from" timestamptz, "to" timestamptz, source text) RETURNS SETOF text[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- the plan depends on which arguments are given
+	-- the best plan depends on which arguments are given
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = on
@@ -273,9 +272,9 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_void(container_id, application_id, "from", "to", reason);
 	PERFORM yquota_internal.refuse_while_deferred('void events');
-	-- take the lock of an INSERT of events, so that the archive horizon stays
+	-- take the lock of an INSERT of events, so that the archive horizon does not change
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
-	-- keep waiting events from being moved meanwhile
+	-- prevent waiting events from being moved at the same time
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
 	FOR batch IN
@@ -293,7 +292,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) IS
-	'Void all events of containers that turned out to be wrong: take back their charges, so that the true events can be delivered.  Containers are chosen by id, by application, or by a window in which any of their events occurred; project and source narrow the choice.  Returns a row per container; none for containers that are unknown or void already';
+	'Void all events of containers that turned out to be wrong: reverse their charges, so that the true events can be delivered.  Containers are chosen by id, by application, or by a window in which any of their events occurred.  project and source restrict the choice.  Returns a row for each voided container.  Containers that are unknown or already voided have no row';
 
 SELECT pg_extension_config_dump('yquota.event_void', '');
 SELECT pg_extension_config_dump('yquota_internal.voided_event', '');

@@ -1,19 +1,13 @@
+-- Reports: balances, costs, usage.  The views have the rights of their owner and show the calling role the projects
+-- that it may see (store/050_readers.sql).  They are security barriers, so that no condition of a query sees a row
+-- before that check.  For a role that reads all projects, the check is one comparison per row.  "Live" values are
+-- exact at yquota.statement_clock(): accruals are computed from the timelines and never stored (docs/design.md 3).
 --
--- Reports: balances, costs, usage.  The views have the rights of their owner and show the
--- calling role its visible projects (store/050_readers.sql).  They are security barriers, so
--- that no condition of a query sees a row before that check.  A role that reads all projects
--- pays for one comparison per row.  "Live" values are exact at yquota.statement_clock():
--- accrued is computed from the timelines, never stored (docs/design.md 3).
---
--- Readers of counters add the compacted table and the deltas that are not yet compacted.  The
--- column "scope" tells which counter a delta changes (see yquota_internal.counter_delta).
--- Packed deltas come from counter_change together with the others.  Views that read many take
--- them separately from packed_change.
---
+-- Readers of counters add up the compacted table and the uncompacted deltas.  The column "scope" tells which
+-- counters a delta changes (see yquota_internal.counter_delta).  counter_change returns packed deltas together with
+-- the others.  Views that read many packed deltas take them from packed_change.
 
---
--- Days of the bill
---
+-- Days of the bill.
 
 CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETURNS date
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -21,7 +15,7 @@ CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETUR
 COMMENT ON FUNCTION yquota_internal.billing_day(timestamptz, text) IS
 	'Return the date of an instant in a time zone';
 
--- Where clocks go back over midnight, midnight occurs twice; the server takes the second one.
+-- Where clocks go back over midnight, midnight occurs twice; the server uses the second one.
 CREATE FUNCTION yquota_internal.billing_day_start(day date, timezone text) RETURNS timestamptz
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
 	RETURN CASE
@@ -71,7 +65,7 @@ CREATE VIEW yquota_internal.balance_part AS
 	FROM yquota_internal.rate_class_counter class
 	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NULL
 	UNION ALL
-	-- leave the instant NULL for packed rate classes, which have their own
+	-- the instant is NULL for packed rate classes, which have their own instants
 	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors, delta.weight,
 		   delta.packed, CASE WHEN delta.packed IS NULL THEN delta.reference_at END
 	FROM yquota_internal.counter_delta delta
@@ -85,16 +79,16 @@ CREATE VIEW yquota_internal.balance_part AS
 		   yquota_internal.weight(segment.allocation), NULL, segment."from"
 	FROM yquota_internal.accruing_segment segment
 	UNION ALL
-	-- Counters show a negative cost for these containers until then.  The cause is an event ahead of
-	-- the clock, a clock that was set back, or a commit since the statement began.
+	-- Until the statement's clock has reached these containers' settled_at, counters show a negative cost for them.
+	-- The cause is an event ahead of the clock, a clock that was set back, or a commit since the statement began.
 	SELECT ahead.project, NULL, NULL, yquota_internal.shape(ahead.allocation), ahead.factors,
 		   - yquota_internal.weight(ahead.allocation), NULL, ahead.settled_at
 	FROM yquota_internal.settled_ahead(yquota.statement_clock(),
 									   (SELECT max(mark.at) FROM yquota_internal.charged_through AS mark)) AS ahead;
 COMMENT ON VIEW yquota_internal.balance_part IS
-	'Parts of project_balance: charges, and the cost of running containers and reservations from reference_at on.  accrual_base and the apparent cost of containers settled ahead of the clock are subtracted';
+	'Parts of project_balance: charges, and the cost of running containers and reservations from reference_at on.  accrual_base and the cost of containers that are settled ahead of the clock are subtracted';
 
--- Not STRICT, so that it is inlined into the query, which is planned once.
+-- Not STRICT, so that the planner inlines the function into the query and plans the query only once.
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
 	RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -108,13 +102,13 @@ CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rat
 					|| ' microseconds')::interval
 	END;
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
-	'Return the first microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last possible timestamp';
+	'Return the first microsecond at which credits are used up at a rate in credits per second; NULL if they are never used up, or only after the last possible timestamp';
 
 CREATE FUNCTION yquota_internal.add_microseconds(at timestamptz, microseconds bigint) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN at < timestamptz '294200-01-01 00:00:00+00' THEN at + (microseconds || ' microseconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.add_microseconds(timestamptz, bigint) IS
-	'Return the instant some microseconds later, or earlier if their number is negative: at most 10 years; NULL near the last possible timestamp';
+	'Return the instant that is a number of microseconds later, or earlier if the number is negative.  The difference is at most 10 years.  NULL near the last possible timestamp';
 
 CREATE VIEW yquota_internal.family_part AS
 	SELECT part.* FROM yquota_internal.balance_part part
@@ -127,8 +121,8 @@ CREATE VIEW yquota_internal.family_part AS
 COMMENT ON VIEW yquota_internal.family_part IS
 	'Sum of balance_part over projects and all their descendants';
 
--- Groups and joins instead of looking up each project.  Counters are read once for one project
--- or for all, and a condition on the project is pushed down into each part.
+-- The view groups and joins, and does not look up each project.  Counters are read only once, for one project or for
+-- all.  A condition on the project is pushed down into each part.
 CREATE VIEW yquota_internal.spending AS
 	SELECT books.project,
 		   trim_scale(coalesce(books.charged, 0)) AS charged,
@@ -158,7 +152,7 @@ CREATE VIEW yquota_internal.granted_credit AS
 	) expiry ON expiry.project = grants.project
 	WHERE grants.has_own;
 COMMENT ON VIEW yquota_internal.granted_credit IS
-	'Credits of the grants that have begun by the clock, less losses of expired ones; no row for a project without own credit';
+	'Credits of the grants that have begun by the clock, less the losses of expired ones.  A project without credit of its own has no row';
 
 CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
@@ -189,21 +183,21 @@ CREATE VIEW yquota_internal.balance AS
 			   coalesce(books.accrued, 0) AS accrued,
 			   coalesce(holds.held, 0) AS held,
 			   coalesce(books.burn_rate, 0) AS burn_rate
-		-- compute these once, although they are used several times above
+		-- compute these values once, although they are used several times above
 		OFFSET 0
 	) balance;
 COMMENT ON VIEW yquota_internal.balance IS
-	'Credit of every project, with accruals, holds and burn rate of it and its descendants at the clock';
+	'Credit of every project, with the accruals, holds and burn rate of the project and its descendants at the clock';
 
--- Reads few projects: the credit of a sub-project depends only on its ancestors.
+-- The function reads few projects, because the credit of a sub-project depends only on its ancestors.
 CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
 				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric, credit_limit numeric,
 				   exhaustion_grace interval)
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
-	-- planning takes longer than most calls, and so does starting workers for short branches
+	-- planning and starting parallel workers for short branches take longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	SET enable_parallel_append = off
 	AS $$
@@ -219,8 +213,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.balance_of(text) IS
 	'Return the row of balance for one project';
 
--- Groups by member, so that a condition on one project is pushed down.  For all projects, an
--- ancestor of many is read at once.
+-- The view groups by member, so that a condition on one project is pushed down.  If all projects are read, an
+-- ancestor of many projects is read only once.
 CREATE VIEW yquota_internal.ancestor_balance AS
 	SELECT family.member,
 		   array_agg(family.depth) AS depths,
@@ -234,16 +228,16 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 		   array_agg(above.credit_limit) AS credit_limits,
 		   array_agg(above.exhaustion_grace) AS graces
 	FROM yquota_internal.project_family AS family
-	-- a subquery lets the planner cache results; it deems a repeated function call free and caching
-	-- dear
+	-- a subquery lets the planner cache results; the planner considers a repeated function call free and caching
+	-- expensive
 	CROSS JOIN LATERAL (SELECT b.* FROM yquota_internal.balance_of(family.ancestor) AS b OFFSET 0) AS above
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
 	GROUP BY family.member;
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
-	'Rows of balance of the ancestors of sub-projects, as arrays in one order';
+	'Rows of balance for the ancestors of sub-projects, as arrays in the same order';
 
--- drain and stop wait for exhaustion_grace.  Between two instants of grants a balance only
--- falls.  So it suffices to look at the beginning of an interval and at each of these instants.
+-- drain and stop begin only after exhaustion_grace.  Between the instants at which grants begin or end, a balance
+-- only falls.  It therefore suffices to look at the beginning of the interval and at each of these instants.
 CREATE FUNCTION yquota_internal.last_credit(project text, credit_limit numeric, grace interval) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -266,7 +260,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.last_credit(text, numeric, interval) IS
-	'Return the last instant at which credit was left of a budget with a credit limit; NULL when none was.  Looks at the beginning of a time of grace that ends now, and where grants begin and end in it';
+	'Return the last instant at which credit was left of a budget with a credit limit; NULL if there was none.  The function looks at the beginning of a time of grace that ends now.  It also looks at the instants at which grants begin and end in this time';
 
 CREATE FUNCTION yquota_internal.grace_ends_at(project text, credit_limit numeric, grace interval) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -289,10 +283,10 @@ BEGIN
 	FROM yquota_internal.credit_instant(project, yquota.statement_clock()) AS c (at)
 	WHERE c.at > some_left;
 	rest := yquota_internal.unspent_at(project, some_left) + credit_limit;
-	-- grants that are booked ahead of a clock that was set back count in the balance, and not here
+	-- grants booked ahead of a clock that was set back are part of the balance, but not of these instants
 	shortage := greatest(- yquota_internal.unspent_at(project, none_left) - credit_limit, 0);
-	-- Find the first microsecond without credit.  A balance mostly falls along a line, so guesses take
-	-- the place at which the line is at 0.  Each third guess halves the interval.
+	-- Find the first microsecond without credit.  A balance mostly falls along a line.  A guess is therefore the
+	-- place at which this line reaches 0.  Every third guess halves the interval.
 	LOOP
 		gap := yquota_internal.microseconds(none_left - some_left);
 		EXIT WHEN gap <= 1;
@@ -312,9 +306,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grace_ends_at(text, numeric, interval) IS
-	'Return the end of the time of grace of a budget that is used up with its credit limit.  The clock when it has ended already';
+	'Return the end of the time of grace of a budget that is used up together with its credit limit.  If that time has ended already, the result is the clock';
 
--- Not STRICT, so that these are inlined into the query, which is planned once.
+-- Not STRICT, so that the planner inlines these functions into the query and plans the query only once.
 CREATE FUNCTION yquota_internal.policy_in_force(
 	policy yquota.exhaustion_policy, project text, credit_limit numeric, grace interval, unspent numeric) RETURNS yquota.exhaustion_policy
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -322,7 +316,7 @@ CREATE FUNCTION yquota_internal.policy_in_force(
 				 AND (unspent > 0 OR yquota_internal.last_credit(project, credit_limit, grace) IS NOT NULL)
 				THEN 'refuse_submission' ELSE policy END;
 COMMENT ON FUNCTION yquota_internal.policy_in_force(yquota.exhaustion_policy, text, numeric, interval, numeric) IS
-	'Return the action of decisions when a budget is used up: drain and stop only refuse submissions until the time of grace is over';
+	'Return the action of decisions when a budget is used up.  During the time of grace, drain and stop only refuse submissions';
 
 CREATE FUNCTION yquota_internal.acts_at(project text, credit_limit numeric, grace interval, unspent numeric, rate numeric) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -330,14 +324,14 @@ CREATE FUNCTION yquota_internal.acts_at(project text, credit_limit numeric, grac
 				ELSE yquota_internal.add_microseconds(yquota_internal.used_up_at(yquota.statement_clock(), unspent, rate),
 													  yquota_internal.microseconds(grace)) END;
 COMMENT ON FUNCTION yquota_internal.acts_at(text, numeric, interval, numeric, numeric) IS
-	'Return the instant at which drain or stop begins if credits are used up at a rate in credits per second; NULL when never';
+	'Return the instant at which drain or stop begins if credits are used up at a rate in credits per second; NULL if it never begins';
 
--- A budget limits a project and all its descendants.  It is the budget of a PREPAID project
--- that has a begun row of kind grant or budget.  Where no project up to the root has a budget,
--- and none is NOLIMIT, the root counts as having a budget of 0.
+-- A budget limits a project and all its descendants.  It is the credit of a PREPAID project for which a row of kind
+-- grant or budget has begun.  If no project up to the root has a budget, and none of them is NOLIMIT, the root
+-- counts as having a budget of 0.
 --
--- When a budget is used up, the strictest on_exhausted applies among the projects from this
--- one up to the owner of the budget.
+-- When a budget is used up, the strictest on_exhausted applies among the projects from this one up to the owner of
+-- the budget.
 CREATE VIEW yquota_internal.project_credit AS
 	SELECT balance.*,
 		   CASE WHEN balance.parent IS NULL THEN alone.available ELSE line.available END AS available,
@@ -401,30 +395,29 @@ CREATE VIEW yquota_internal.project_credit AS
 		  AND yquota_internal.may_have_rows('yquota_internal.project_family')
 	) AS line;
 COMMENT ON VIEW yquota_internal.project_credit IS
-	'Rows of balance, with the credit of every project by its own budget and those of its ancestors: project_balance without the check of visible projects';
+	'Rows of balance, with the credit of every project by its own budget and those of its ancestors. This is project_balance without the check of which projects the role may see';
 COMMENT ON COLUMN yquota_internal.project_credit.available IS
-	'credits that may still be spent: the least that remains of any budget that limits the project, with the credit_limit of its project; NULL without limit';
-COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'available credits if nothing were held';
+	'credits that may still be spent: the smallest remaining amount of the budgets that limit the project, each with the credit_limit of its project; NULL without limit';
+COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'credits that would be available if nothing were held';
 COMMENT ON COLUMN yquota_internal.project_credit.action IS
-	'action of decisions when no credit is left; NULL when there is some';
-COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: remaining amount of each budget that limits the project, with the credit_limit of its project';
-COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up; in a time of grace no stricter than refuse_submission';
-COMMENT ON COLUMN yquota_internal.project_credit.acts_at IS 'instant at which drain or stop begins at the present burn rates; NULL when never';
+	'action of decisions when no credit is left; NULL when some credit is left';
+COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: the remaining amount of each budget that limits the project, with the credit_limit of the budget''s project';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up; during a time of grace never stricter than refuse_submission';
+COMMENT ON COLUMN yquota_internal.project_credit.acts_at IS 'instant at which drain or stop begins at the present burn rates; NULL if it never begins';
 
--- Planning a query about one project would take several times as long as running it.  The
--- columns are spelled out, because pg_dump would follow a row type of a view to all its
--- sources.
+-- Planning a query about one project would take several times as long as running it.  The columns are listed,
+-- because pg_dump would follow a view's row type to all sources of the view.
 CREATE FUNCTION yquota_internal.credit_of(of_project text,
 		OUT project text, OUT quota_mode yquota.quota_mode, OUT on_exhausted yquota.exhaustion_policy, OUT granted numeric, OUT charged numeric,
 		OUT accrued numeric, OUT held numeric, OUT burn_rate numeric, OUT remaining numeric, OUT parent text, OUT has_budget boolean,
 		OUT credit_limit numeric, OUT exhaustion_grace interval, OUT available numeric, OUT unspent numeric, OUT limited_by text, OUT exhausted_at timestamptz, OUT action yquota.exhaustion_policy,
 		OUT limits numeric[], OUT policies yquota.exhaustion_policy[], OUT acts_at timestamptz)
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER COST 10000
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_credit_of';
 COMMENT ON FUNCTION yquota_internal.credit_of(text) IS
-	'Return the row of project_credit for one project, by a plan that the session keeps.  A query that reads many projects should read all at once';
+	'Return the row of project_credit for one project, by a plan that the session keeps.  A query about many projects should read the view instead';
 
 CREATE VIEW yquota_internal.prepaid_ancestor AS
 	SELECT f.member, a.on_exhausted
@@ -434,8 +427,8 @@ CREATE VIEW yquota_internal.prepaid_ancestor AS
 COMMENT ON VIEW yquota_internal.prepaid_ancestor IS
 	'Ancestors of projects whose quota_mode is PREPAID';
 
--- Ignores holds for the application, queue or reservation itself, because they must not keep
--- it from their own credit.
+-- Holds for the application, queue or reservation itself are ignored.  The application may use the credit that is
+-- held for it.
 CREATE FUNCTION yquota_internal.credit_shortage(
 	project text, application_id text, queue text, reservation_id text, cost numeric, policies text[])
 	RETURNS TABLE (remaining text, limited_by text)
@@ -455,7 +448,7 @@ CREATE FUNCTION yquota_internal.credit_shortage(
 					AND l.policy::text <> ALL (credit_shortage.policies));
 $$;
 COMMENT ON FUNCTION yquota_internal.credit_shortage(text, text, text, text, numeric, text[]) IS
-	'Return the remaining credit for an application in a queue, or a reservation, and the project that limits it.  Returns a row only when a budget is used up or less than a cost, and its policy is not among those given';
+	'Return the remaining credit for an application in a queue, or for a reservation, and the project that limits it.  Returns a row only if a budget has nothing left or less than the cost, and its policy is not among the given ones';
 
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT project.name AS project,
