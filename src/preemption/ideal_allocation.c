@@ -15,7 +15,7 @@
 
 /* -- priority heap ------------------------------------------------------------- */
 
-/* A binary heap that returns equal elements in the order in which Java's heap returns them. */
+/* A binary heap that removes equal elements in the same order as Java's heap. */
 
 void
 yq_priority_heap_add(void **heap, int count, void *element, YqHeapComparison compare, void *argument)
@@ -55,13 +55,13 @@ yq_priority_heap_remove(void **heap, int count, YqHeapComparison compare, void *
 
 /* -- amounts to obtain --------------------------------------------------------- */
 
-/* Compute how much queues must give, once their ideal allocations are known. */
+/* Compute how much each queue must give up, after the ideal allocations have been computed. */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /*
- * Return the fraction of the excess of all children that the budget allows to take.
- * "total" is the ideal allocation of their parent.
+ * Return the factor, at most 1, that scales the excess of all children down to the budget.
+ * "total" is the parent's ideal allocation.
  */
 static float4
 scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int label, const int64 *total)
@@ -85,8 +85,9 @@ scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int 
 }
 
 /*
- * Let a queue keep its ideal allocation, and its used and pending amounts up to its
- * guarantee. The result may be negative for some resource types (preemption 11, S15).
+ * Set how much a queue must give up on a label: its excess times "scale".  The queue keeps
+ * the larger of two amounts: its ideal allocation, and its used and pending amounts up to
+ * its guarantee.  The result may be negative for some resource types (preemption 11, S15).
  */
 static void
 set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, const int64 *total, float4 scale)
@@ -113,9 +114,8 @@ set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, 
 }
 
 /*
- * Set the excess of each child of a parent on a label over the child's ideal
- * allocation.  The excess is scaled down, so that the sum over all children stays
- * within the budget.
+ * Set how far each child of a parent exceeds its ideal allocation on a label.  The excesses
+ * are scaled down, so that their sum stays within the budget.
  */
 static void
 obtain_divide_excess(YqPreemption *state, const YqPreemptionQueue *parent, int label)
@@ -149,10 +149,9 @@ set_obtain(const YqPreemption *state, YqPreemptionQueueLabel *figured, bool coun
 }
 
 /*
- * Set the amount that each leaf must give up on each label, unless preemption is
- * disabled for it. The amount is zero while the leaf exceeds its guarantee only a
- * little.  Otherwise it is a fraction of the excess or, with counts_reserved, the whole
- * excess.
+ * Set the amount that each leaf must give up on each label, unless preemption is disabled
+ * for the leaf.  A leaf that only slightly exceeds its guarantee gives up nothing.  Any
+ * other leaf gives up a fraction of its excess or, with counts_reserved, the whole excess.
  */
 static void
 obtain_set(YqPreemption *state, bool counts_reserved)
@@ -223,28 +222,28 @@ yq_obtain_deduct_selected(YqPreemption *state)
 /* -- ideal allocation ---------------------------------------------------------- */
 
 /*
- * Divide a parent's ideal allocation among its children.  Each child keeps its usage up
- * to its guarantee.  The rest is offered to children that want more, the most
- * underserved first.
+ * Divide a parent's ideal allocation among its children.  Each child keeps its usage up to
+ * its guarantee.  The rest is offered to the children that want more.  The most underserved
+ * children get their offers first.
  *
- * The calculator's comparisons are relative to the parent's ideal allocation, which
- * this file calls the total.
+ * This file calls the parent's ideal allocation the total.  The calculator compares amounts
+ * as fractions of the total.
  */
 
-/* Satisfaction of a queue without a guarantee, which is served last (preemption 3.3). */
+/* Level of satisfaction of a queue without a guarantee, so that it is served last (preemption 3.3). */
 #define SATISFIED_MOST ((float8) PG_INT32_MAX)
 
-/* Sums over the queues with unmet demand.  The fraction of an offer that each queue gets depends on them. */
+/* Sums over the queues with unmet demand.  They determine which fraction of an offer each queue gets. */
 typedef struct Needs
 {
 	int			count;
 	int			with_capacity;	/* number of queues that have an absolute capacity */
-	float4		capacities;		/* sum of the absolute capacities, for use when guarantees are rounded to zero */
+	float4		capacities;		/* sum of the absolute capacities, used when guarantees are rounded to zero */
 	int64		guarantees[YQ_MAX_RESOURCE_TYPES];
 	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* number of queues whose guarantee is rounded to zero */
 } Needs;
 
-/* Children of a queue among which an amount of a label is divided. */
+/* Children of a parent among which an amount on a label is divided. */
 typedef struct Pool
 {
 	YqPreemption *state;
@@ -253,8 +252,8 @@ typedef struct Pool
 	const int64 *total;			/* ideal allocation of the parent */
 	bool		counts_reserved;
 	bool		balances_satisfied;
-	void	  **needing;		/* queues with unmet demand: a heap, the most underserved first */
-	Needs		needs;			/* sums over these queues */
+	void	  **needing;		/* queues with unmet demand, as a heap; the most underserved queue is on top */
+	Needs		needs;			/* sums over the queues with unmet demand */
 } Pool;
 
 static bool
@@ -313,7 +312,10 @@ compare_doubles(float8 a, float8 b)
 	return a < b ? -1 : a > b;
 }
 
-/* Compare needs.  Priorities count only when both queues are below their guarantee, or neither is. */
+/*
+ * Compare how urgently two queues need resources.  Priorities count only if both queues are
+ * below their guarantees, or neither is.
+ */
 static int
 compare_needs(const void *left, const void *right, void *argument)
 {
@@ -330,8 +332,8 @@ compare_needs(const void *left, const void *right, void *argument)
 }
 
 /*
- * Add a queue to the sums over queues with unmet demand, but not to their number.  A
- * sign of -1 subtracts it.
+ * Add a queue to the sums over queues with unmet demand, but do not count it.  A sign of -1
+ * subtracts the queue.
  */
 static void
 count_need(Pool *pool, const YqPreemptionQueueLabel *figured, int sign)
@@ -378,8 +380,8 @@ note_underserved(const Pool *pool, YqPreemptionQueue *queue)
 }
 
 /*
- * Remove the most underserved queues.  Their needs are equal, so they are served
- * together.  These queues and the next queue are marked as underserved.
+ * Remove the most underserved queues.  They are equally underserved, so they are served
+ * together.  These queues, and the queue that follows them, are marked as underserved.
  */
 static int
 remove_first_group(Pool *pool, YqPreemptionQueue **group)
@@ -399,7 +401,7 @@ remove_first_group(Pool *pool, YqPreemptionQueue **group)
 
 /* -- offers ---------------------------------------------------------------- */
 
-/* Copy the sums of all queues in need before some of them are served. */
+/* Return the sums over all queues with unmet demand, before some of these queues are served. */
 static Needs
 needs_before_offer(const Pool *pool)
 {
@@ -415,9 +417,9 @@ needs_before_offer(const Pool *pool)
 }
 
 /*
- * Return the fraction of the unassigned amount of a type that a queue is offered.  If
- * guarantees are rounded to zero, the fraction depends on capacities
- * (semantics/preemption 3.2).
+ * Return the fraction of the unassigned amount of a type that is offered to a queue.  If
+ * guarantees are rounded to zero, the fraction depends on capacities (semantics/preemption
+ * 3.2).
  */
 static float4
 part_of_offer(const Needs *needs, const YqPreemptionQueueLabel *figured, int type, bool evenly)
@@ -440,7 +442,7 @@ set_offer(const Pool *pool, const Needs *needs, const YqPreemptionQueueLabel *fi
 	yq_amounts_multiply_each_and_normalize_up(pool->calculator, offer, unassigned, parts);
 }
 
-/* Limit the amount that a leaf accepts to its guarantee, or to its usage when that is larger. */
+/* Limit the amount that a leaf accepts.  Its ideal allocation may reach the larger of its guarantee and its usage. */
 static const int64 *
 limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, const int64 *accepted, int64 *limit)
 {
@@ -451,7 +453,7 @@ limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, cons
 						  yq_amounts_max(pool->calculator, pool->total, limit, nothing));
 }
 
-/* Let a queue accept as much of an offer as it can.  Afterwards "offer" contains the accepted amount. */
+/* Let a queue accept as much of an offer as it can use.  On return, "offer" is the accepted amount. */
 static void
 accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 {
@@ -478,9 +480,9 @@ accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 }
 
 /*
- * Give the queues in the first group the amounts that they accept.  The first accepted
- * amount is also deducted from *caller, because Hadoop's code changes a variable of its
- * caller (preemption 11, S1).
+ * Offer amounts to the most underserved queues, and add what they accept.  The first
+ * accepted amount is also deducted from *caller, because Hadoop's method changes its
+ * caller's variable (preemption 11, S1).
  */
 static void
 serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
@@ -509,7 +511,7 @@ serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
 	pfree(group);
 }
 
-/* Set the ideal allocation of a queue before any offer is made. */
+/* Set the ideal allocation that a queue has before any offer. */
 static void
 set_first_ideal(const Pool *pool, YqPreemptionQueueLabel *figured)
 {
@@ -554,8 +556,8 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 /* -- queues ------------------------------------------------------------------ */
 
 /*
- * Divide the ideal allocation of a parent, first among its children with guarantees,
- * then among the others.
+ * Divide a parent's ideal allocation.  Children with guarantees are served first; children
+ * without guarantees share the rest.
  */
 static void
 divide_parent(Pool *pool, const YqPreemptionQueue *parent)

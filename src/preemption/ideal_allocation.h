@@ -14,15 +14,14 @@
 /* -- priority heap ------------------------------------------------------------- */
 
 /*
- * A binary heap that returns equal elements in the order in which Java's heap returns
- * them.
+ * A binary heap that removes equal elements in the same order as Java's heap.
  *
  * Hadoop serves equal siblings in the order of java.util.PriorityQueue.  The functions
- * therefore take the same steps as its offer() and poll().  The server's
+ * below therefore take the same steps as its offer() and poll().  The server's
  * lib/binaryheap.h takes other steps.
  */
 
-/* Return a negative number when the first element precedes the second. */
+/* Returns a negative number if the first element comes before the second. */
 typedef int (*YqHeapComparison) (const void *a, const void *b, void *argument);
 
 /* Add an element to a heap of "count" elements.  The heap must have room for it. */
@@ -33,28 +32,28 @@ extern void *yq_priority_heap_remove(void **heap, int count, YqHeapComparison co
 
 /* -- amounts to obtain --------------------------------------------------------- */
 
-/*
- * Compute how much queues must give, once their ideal allocations are known (preemption 3.4, 3.5).
- */
+/* Compute how much each queue must give up, from the ideal allocations (preemption 3.4, 3.5). */
 
 /*
- * Deduct each selected container from the amount that its leaf must give up.  If the
- * losses of the leaf's applications are already computed, the container is also
- * deducted from its application's loss.
+ * Deduct each selected container from the amount that its leaf must give up.  If the losses
+ * of the leaf's applications are already computed, the container is also deducted from each
+ * of these losses.
  *
  * A container that is at least as large as the remaining amount is not deducted.  The
- * order therefore matters; it is by application and number.
+ * result therefore depends on the order of the containers, which is by application and
+ * number.
  */
 extern void yq_obtain_deduct_selected(YqPreemption *state);
 
 /* -- ideal allocation ---------------------------------------------------------- */
 
 /*
- * Set the figures of all queues on all labels, and append to the lists of underserved
- * queues.  The amounts that queues must give up depend on the rest of the budget.
+ * Compute the figures of all queues on all labels, and append to the lists of underserved
+ * queues.  The amounts that queues must give up depend on what is left of the budget.
  *
- * With counts_reserved, reservations count as pending, and the whole excess must be
- * given up at once. With balances_satisfied, leaves may have more than their guarantee.
+ * With counts_reserved, reservations count as pending, and the whole excess must be given
+ * up at once.  With balances_satisfied, the ideal allocation of a leaf may exceed its
+ * guarantee.
  */
 extern void yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool balances_satisfied);
 

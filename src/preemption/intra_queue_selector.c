@@ -27,20 +27,20 @@
 /*
  * Order the applications of a fair leaf for preemption.
  *
- * The comparison contradicts itself in two cases.  First, two users may have equal
- * usage by the calculator but different amounts of some types: each user then comes
- * after the other.  Second, the leaf's order of a user's applications may differ from
- * the order of their ids, and ids decide between users of equal usage.
+ * The comparison contradicts itself in two cases.  In the first case, two users have usages
+ * that are equal for the calculator, but different in some types.  Then each user comes
+ * after the other.  In the second case, two users have equal usages.  Their applications
+ * are then compared by id, but the applications of one user by the leaf's order.
  *
- * The result therefore depends on the collections that Hadoop uses, and this file uses
- * the same ones.  A heap determines the order in which applications receive their
+ * The result of sorting therefore depends on the algorithm, and this file uses the same
+ * algorithms as Hadoop.  A heap determines the order in which applications receive their
  * shares.  A red-black tree, filled in that order, determines the order in which
- * applications give containers up.
+ * applications give up containers.
  */
 
 /*
- * Sort applications into the order in which they receive their shares.  They are given
- * in the leaf's order, inactive applications first.
+ * Sort applications into the order in which they receive their shares.  The input is in the
+ * leaf's order, with inactive applications first.
  */
 static void
 fair_order_parts(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
@@ -75,7 +75,7 @@ compare_nodes(const RBTNode *a, const RBTNode *b, void *argument)
 	return tree->compare(((const TreeNode *) b)->application, ((const TreeNode *) a)->application, tree->argument);
 }
 
-/* Fail: two applications never compare as equal. */
+/* Raise an error, because two applications never compare as equal. */
 static void
 combine_nodes(RBTNode *existing, const RBTNode *added, void *argument)
 {
@@ -89,8 +89,8 @@ allocate_node(void *argument)
 }
 
 /*
- * Sort applications into the order in which they give containers up, the last one
- * first.  They are given in the order in which they receive their shares.
+ * Sort applications into the order in which they give up containers; the last application
+ * comes first.  The input is in the order in which applications receive their shares.
  */
 static void
 fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
@@ -116,13 +116,14 @@ fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapCompa
 
 /*
  * Divide the leaf's usage on each label among its applications, beginning with the most
- * important one.  The result is their ideal allocation.  Then cover shortfalls by
- * taking from other applications, beginning with the least important one.
+ * important application.  The result is the ideal allocation of each application.  If an
+ * application has less, then take the difference from others, beginning with the least
+ * important application.
  */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* A leaf whose applications compete on a label. */
+/* A leaf and a label on which the leaf's applications compete. */
 typedef struct Contest
 {
 	YqPreemption *state;
@@ -130,7 +131,7 @@ typedef struct Contest
 	YqPreemptionQueue *leaf;
 	int			label;
 	bool		is_userlimit_first;
-	YqPreemptionApplication **applications; /* in order, the most important first */
+	YqPreemptionApplication **applications; /* the most important application comes first */
 	int			count;
 } Contest;
 
@@ -146,7 +147,7 @@ is_some(const Contest *contest, const int64 *amounts)
 	return compare(contest, amounts, nothing) > 0;
 }
 
-/* Return the smaller of two amounts.  The calculator compares all their types together. */
+/* Return the smaller of two amounts.  The calculator compares the amounts as a whole, not type by type. */
 static const int64 *
 lesser(const Contest *contest, const int64 *a, const int64 *b)
 {
@@ -173,7 +174,7 @@ of_user(const Contest *contest, const YqPreemptionApplication *application)
 
 /* -- users and order ---------------------------------------------------------- */
 
-/* Allocate the figures, all set to zero. */
+/* Allocate the figures of a label, all set to zero. */
 static void
 make_figures(const Contest *contest)
 {
@@ -204,8 +205,8 @@ make_figures(const Contest *contest)
 }
 
 /*
- * Set aside the masters of active applications, which are not given up and do not count
- * in limits. Deduct them from the divided amount, too.
+ * Exclude the masters of active applications: they are not given up, and they do not count
+ * against limits.  Their size is also deducted from the amount to divide.
  */
 static void
 set_aside_masters(const Contest *contest, int64 *divided)
@@ -271,7 +272,7 @@ compare_fairly(const void *left, const void *right, void *argument)
 	return compare_by_id(a, b);
 }
 
-/* Copy the applications of the leaf, inactive ones first. */
+/* Copy the leaf's applications.  Inactive applications come first. */
 static void
 copy_applications(Contest *contest)
 {
@@ -292,8 +293,8 @@ copy_applications(Contest *contest)
 /* -- ideal allocations ----------------------------------------------------------- */
 
 /*
- * Set the amounts that other selectors have taken from an application.  A container
- * counts on its requested label.
+ * Set the amounts that earlier selectors have taken from an application.  A container
+ * counts on the label that it requested.
  */
 static void
 set_selected(const Contest *contest, const YqPreemptionApplication *application)
@@ -309,7 +310,7 @@ set_selected(const Contest *contest, const YqPreemptionApplication *application)
 	}
 }
 
-/* Set the usage that an application may give up: without its master and without selected containers. */
+/* Set the usage that an application may give up.  Its master and the selected containers are not part of it. */
 static void
 set_held(const Contest *contest, const YqPreemptionApplication *application, int64 *held)
 {
@@ -321,7 +322,7 @@ set_held(const Contest *contest, const YqPreemptionApplication *application, int
 	yq_amounts_subtract(contest->calculator, held, figured->selected);
 }
 
-/* Give an application its share of the divided amount, up to its user's limit. */
+/* Give an application its share of the divided amount.  The share is limited by the limit of its user. */
 static void
 set_ideal(const Contest *contest, const YqPreemptionApplication *application, int64 *divided)
 {
@@ -354,8 +355,8 @@ set_ideal(const Contest *contest, const YqPreemptionApplication *application, in
 }
 
 /*
- * Divide the amount among the applications.  Afterwards they are in the order in which
- * they give containers up, the last one first.
+ * Divide the amount among the applications.  On return, they are in the order in which they
+ * give up containers; the last application comes first.
  */
 static void
 set_ideals(Contest *contest, int64 *divided)
@@ -372,7 +373,7 @@ set_ideals(Contest *contest, int64 *divided)
 		fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
 }
 
-/* Set the largest amount that applications may give up: a fraction of the guarantee, within the budget. */
+/* Set the most that applications may give up: a fraction of the leaf's guarantee, but no more than the budget. */
 static void
 set_most_given(const Contest *contest, int64 *most)
 {
@@ -387,7 +388,7 @@ set_most_given(const Contest *contest, int64 *most)
 	memmove(most, lesser(contest, most, state->allowed), amounts_size(contest));
 }
 
-/* Set the amount that an application may give up: its excess over its ideal allocation. */
+/* Set the amount that an application may give up: its usage above its ideal allocation. */
 static void
 set_gives(const Contest *contest, const YqPreemptionApplication *application, int64 *most)
 {
@@ -422,9 +423,9 @@ is_above_limit(const Contest *contest, const YqPreemptionApplication *applicatio
 }
 
 /*
- * Limit the amount that an application gives up for an application of another user with
- * the same priority.  The limit is the surplus of its user above the user limit.  A
- * user gives up this surplus only once.
+ * Limit what the giver loses to an application that has the same priority and another user.
+ * The limit is the amount by which the giver's user exceeds the user limit.  Each user
+ * loses this surplus only once.
  */
 static void
 limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, int64 *given)
@@ -445,7 +446,7 @@ limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, i
 	}
 }
 
-/* Match the amount that the taker wants with the amount that the giver may give up (preemption 7.3). */
+/* Let the giver lose what the taker wants, as far as the giver may lose it (preemption 7.3). */
 static void
 match(const Contest *contest, const YqPreemptionApplication *taker, const YqPreemptionApplication *giver)
 {
@@ -486,8 +487,8 @@ match_applications(const Contest *contest)
 /* -- a contest --------------------------------------------------------------------- */
 
 /*
- * Compute the amounts that the applications of a leaf want and give up on a label.
- * Returns NULL when they do not compete.
+ * Compute how much each application of a leaf wants and gives up on a label.  Returns NULL
+ * if the applications do not compete.
  */
 static Contest *
 hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
@@ -518,7 +519,10 @@ hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
 	return contest;
 }
 
-/* Would the loss of the container bring the user to its limit?  Then the application gives up no more. */
+/*
+ * Would the user fall to or below its limit without the container?  Then the application
+ * gives up no more containers.
+ */
 static bool
 comes_to_limit(const Contest *contest, const YqPreemptionContainer *container)
 {
@@ -553,8 +557,8 @@ take_of_application(const Contest *contest, YqPreemptionApplication *application
 }
 
 /*
- * Select containers until the total that must be taken is reached.  An application may
- * give up more than its own share.
+ * Select containers until the sum of the amounts that applications must lose is reached.
+ * One application may lose more than its own amount.
  */
 static void
 take_of_contest(const Contest *contest)

@@ -84,7 +84,7 @@ static const char *const setting_columns[] = {
 	[SETTING_BALANCE_KEEPS_MARKS] = "preemption_balance_keeps_marks",
 };
 
-/* Read a column of the only row.  Returns false when it is not set. */
+/* Read a column of the only row.  Returns false when the column is NULL. */
 static bool
 find_setting(const YqRow *row, SettingColumn column, Datum *value)
 {
@@ -103,7 +103,7 @@ set_flag(const YqRow *row, bool *flag, SettingColumn column)
 		*flag = DatumGetBool(value);
 }
 
-/* Convert milliseconds to microseconds.  The longest wait becomes a wait that never ends. */
+/* Convert milliseconds to microseconds.  The largest possible wait becomes an endless wait. */
 static void
 set_wait(const YqRow *row, int64 *wait, SettingColumn column)
 {
@@ -132,8 +132,8 @@ set_float8(const YqRow *row, float8 *number, SettingColumn column)
 }
 
 /*
- * Set the order of the intra-queue selector.  A commit refuses an unknown name, unless
- * no round reads the setting.
+ * Set the order of the intra-queue selector.  A commit refuses an unknown name only if
+ * rounds read the setting.
  */
 static void
 set_intra_queue_order(const YqRow *row, YqPreemptionConfiguration *configuration)
@@ -234,7 +234,7 @@ yq_preemption_last_round(void)
 
 /* -- queues ------------------------------------------------------------------------ */
 
-/* Set the effective amount.  If all of its types are zero, set a fraction of the partition instead. */
+/* Set the effective amount.  If it is zero in all types, set a fraction of the partition instead. */
 static void
 set_effective(const YqPreemption *state, int64 *result, const int64 *effective, int label, float4 part)
 {
@@ -326,12 +326,12 @@ add_queue(YqLoadedPreemption *preemption, YqPreemptionQueue *parent, YqClusterQu
 
 /* -- demand within the limits of users ------------------------------------------------ */
 
-/* Amounts of a label that a user of a leaf may still get. */
+/* The amounts that a user of a leaf may still get on a label. */
 typedef struct Headroom
 {
-	YqClusterUser *user;		/* the key, together with the label */
+	YqClusterUser *user;		/* part of the key, as is the label */
 	int64		label;
-	int64		left[2][YQ_MAX_RESOURCE_TYPES];	/* for all demand, and for demand without reservations */
+	int64		left[2][YQ_MAX_RESOURCE_TYPES];	/* index 0: for all demand; index 1: for demand without reservations */
 } Headroom;
 
 static Headroom *
@@ -356,7 +356,7 @@ find_headroom(HTAB *headrooms, const YqCluster *cluster, YqClusterUser *user, in
 	return headroom;
 }
 
-/* Add the demand of an application, up to the amount that its user may still get. */
+/* Add the demand of an application, but no more than its user may still get. */
 static void
 add_demand(const YqCluster *cluster, int64 *pending, int64 *left, const int64 *wanted, const int64 *reserved)
 {
@@ -440,7 +440,7 @@ selector_of_name(const char *name)
 	return selector;
 }
 
-/* Has the resource manager failed to end the container in time? */
+/* Has the time passed in which the resource manager should have ended the container? */
 static bool
 is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 {
@@ -451,7 +451,7 @@ is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 		yq_clock_now() >= DatumGetTimestampTz(told_at) + preemption->gap + yq_allocation_settings()->allocation_expiry;
 }
 
-/* Is the mark forgotten in the round that makes it?  It is if the wait is negative. */
+/* Is a mark forgotten in the round that makes it?  This happens if the wait is negative. */
 static bool
 is_forgotten_at_once(const YqLoadedPreemption *preemption, const YqRow *row)
 {
@@ -485,7 +485,7 @@ read_mark(const YqRow *row)
 	}
 	mark = yq_bytes_table_enter(preemption->marks, yq_row_bytes(row, MARK_CONTAINER_ID), preemption->state->context, &found);
 	mark->marked_at = DatumGetTimestampTz(yq_row_value(row, MARK_MARKED_AT, &isnull)) + preemption->gap;
-	/* without lazy preemption, a container that was killable is killed when it is selected again */
+	/* without lazy preemption, a container marked as killable is killed when it is selected again */
 	mark->is_killable = yq_row_bool(row, MARK_IS_KILLABLE) && preemption->state->settings.is_lazy;
 	mark->is_advised = yq_row_bool(row, MARK_IS_ADVISED);
 	if (mark->is_killable || mark->is_advised)
@@ -497,8 +497,8 @@ read_mark(const YqRow *row)
 }
 
 /*
- * Forget the marks of containers that have ended or were demoted.  No round takes an
- * OPPORTUNISTIC container.
+ * Forget the marks of containers that have ended or have become OPPORTUNISTIC.  No round
+ * takes an OPPORTUNISTIC container.
  */
 static void
 forget_other_marks(YqLoadedPreemption *preemption)
@@ -511,7 +511,7 @@ forget_other_marks(YqLoadedPreemption *preemption)
 	preemption->forgotten = list_concat(preemption->forgotten, yq_saved_plan_strings(&look_up, NULL));
 }
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, numbered from 1. */
 enum
 {
 	TOLD_QUEUE = 1,
@@ -520,7 +520,7 @@ enum
 	TOLD_IS_KILLABLE
 };
 
-/* Add a container to the figures of its queues if it is killable or counts as ended. */
+/* Add a container to the figures of its queues, if the container is killable or counts as ended. */
 static void
 count_told(YqLoadedPreemption *preemption, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -588,9 +588,9 @@ read_marks(YqLoadedPreemption *preemption)
 }
 
 /*
- * Return the time since the last round during which no round could run.  The wait of a
- * container counts only while its server runs.  The first round after a restart or a
- * failover knows only that no round has run since the last one.
+ * Return how long no round could run since the last round, because the server was down.  A
+ * container's wait does not include this time.  After a restart or a failover, the whole
+ * time since the last round is returned, because no more is known.
  */
 static int64
 gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)
@@ -602,7 +602,7 @@ gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)
 
 /* -- all ---------------------------------------------------------------------------------- */
 
-/* Return the session's cluster, or a cluster that is loaded only for this round. */
+/* Return the session's cluster.  If there is none, load a cluster for this round only. */
 static YqLoadedCluster *
 find_preemption_cluster(YqHierarchy *hierarchy)
 {
@@ -662,7 +662,10 @@ yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *conf
 	return preemption;
 }
 
-/* Unload the state.  If the cluster was loaded only for this round, it is in the state's context. */
+/*
+ * Free the state.  A cluster that was loaded only for this round is freed as well, because
+ * it is in the state's context.
+ */
 void
 yq_preemption_unload(YqLoadedPreemption *preemption)
 {

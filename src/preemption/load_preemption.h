@@ -15,16 +15,16 @@
 
 #include "preemption/loaded_preemption.h"
 
-/* Read the configuration.  A name that Hadoop does not know is ERRCODE_INVALID_PARAMETER_VALUE. */
+/* Read the configuration.  Raises ERRCODE_INVALID_PARAMETER_VALUE for a name that Hadoop does not know. */
 extern YqPreemptionConfiguration yq_preemption_configuration(void);
 
 /* Read the row of the last round. */
 extern YqPreemptionRoundRow yq_preemption_last_round(void);
 
 /*
- * Load the newest committed state, for a round at a time that is not before the last
- * round.  The state lives in its own context below the current one.  The caller passes
- * it to yq_preemption_unload().
+ * Load the newest committed state for a round.  The round's time must not be before the
+ * last round.  The state lives in its own context below the current one, until the caller
+ * passes it to yq_preemption_unload().
  */
 extern YqLoadedPreemption *yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *configuration,
 											  const YqPreemptionRoundRow *last, TimestampTz as_of);

@@ -21,75 +21,75 @@
 typedef struct YqPreemptionConfiguration
 {
 	YqPreemptionSettings settings;
-	bool		is_advising;	/* preemption_mode: the resource manager ends containers itself */
+	bool		is_advising;	/* from preemption_mode: rounds only advise the resource manager to end containers */
 	const char *off_because;	/* Hadoop's property that turns rounds off; NULL: rounds are on */
-	bool		is_monitor_on;	/* false: every queue is disabled (YQ_MONITOR_ENABLE) */
+	bool		is_monitor_on;	/* false: preemption is disabled for every queue (YQ_MONITOR_ENABLE) */
 } YqPreemptionConfiguration;
 
-/* The last round that was recorded. */
+/* The last round that has been recorded. */
 typedef struct YqPreemptionRoundRow
 {
 	bool		is_there;		/* false: no round has been recorded */
 	TimestampTz round_at;
-	TimestampTz server_started_at;	/* start of the server that recorded it */
+	TimestampTz server_started_at;	/* start time of the server that recorded the round */
 } YqPreemptionRoundRow;
 
-/* Mark of a running container that an earlier round has selected. */
+/* The mark of a running container that an earlier round selected. */
 typedef struct YqPreemptionMark
 {
 	YqBytes		container_id;
 	TimestampTz marked_at;
-	bool		is_killable;	/* lazy preemption has made it killable */
+	bool		is_killable;	/* lazy preemption has made the container killable */
 	bool		is_advised;		/* the resource manager was told to end the container */
 } YqPreemptionMark;
 
-/* A state with the loader's data. */
+/* A state of a round, with the loader's data. */
 typedef struct YqLoadedPreemption
 {
 	YqPreemption *state;
-	YqLoadedCluster *loaded;	/* to be read only */
+	YqLoadedCluster *loaded;	/* read only; the round must not change it */
 	YqHierarchy *hierarchy;
-	uint64		plan_version;	/* version of the queues of plans when the hierarchy was loaded */
+	uint64		plan_version;	/* version of the plans' queues when the hierarchy was loaded */
 	YqPreemptionConfiguration configuration;
-	YqPreemptionRoundRow last;	/* the round to which the marks belong */
-	int64		gap;			/* microseconds in which no round could run; marks move forward by this time */
-	HTAB	   *marks;			/* YqPreemptionMark entries that count; NULL for none */
+	YqPreemptionRoundRow last;	/* time and server of the last round, whose marks were loaded */
+	int64		gap;			/* microseconds in which no round could run; they are added to the times of marks */
+	HTAB	   *marks;			/* YqPreemptionMark entries that are still valid; NULL if there are none */
 	bool		has_told;		/* some marks are killable or advised */
 	List	   *forgotten;		/* ids (char *) of containers whose marks this round deletes */
-	List	   *ignored;		/* forgotten containers that the resource manager has not ended in time */
-	TimestampTz recorded_at;	/* clock time at which containers end; DT_NOBEGIN: not recorded */
+	List	   *ignored;		/* ids of containers that the resource manager has not ended in time; forgotten, too */
+	TimestampTz recorded_at;	/* clock time at which ends of containers are recorded; DT_NOBEGIN: not yet */
 	struct YqPreemptionLoader *loader;
 } YqLoadedPreemption;
 
-/* The loader that completes leaves of the state. */
+/* The loader, which adds the missing data of leaves to the state. */
 typedef struct YqPreemptionLoader
 {
 	YqLoadedPreemption *preemption;
 	YqPreemptionQueue **queues;	/* by number of the queue in the hierarchy; NULL: not in the state */
-	bool	   *is_wanted;		/* by number of the queue in the state: the leaf is being completed now */
+	bool	   *is_wanted;		/* by number of the queue in the state: the leaf's data are being added now */
 	HTAB	   *nodes;			/* owned by preemption_applications.c */
-	HTAB	   *applications;	/* owned by preemption_applications.c, as are the next two */
+	HTAB	   *applications;	/* used by preemption_applications.c, as are the next two members */
 	HTAB	   *users;
-	List	   *found;			/* YqPreemptionApplicationEntry of wanted leaves */
-	HTAB	   *reserved_at;	/* owned by preemption_loader.c; NULL: not read yet */
+	List	   *found;			/* YqPreemptionApplicationEntry elements of the wanted leaves */
+	HTAB	   *reserved_at;	/* used by preemption_loader.c; NULL: not read yet */
 } YqPreemptionLoader;
 
-/* Return the queue of the hierarchy that belongs to a queue of the state. */
+/* Return the queue of the hierarchy that corresponds to a queue of the state. */
 extern const YqQueue *yq_preemption_queue(const YqPreemptionQueue *queue);
 
 /*
- * Return the queue of the state that belongs to a queue of the hierarchy; NULL when the
- * state does not contain it.
+ * Return the queue of the state that corresponds to a queue of the hierarchy, or NULL if
+ * the state does not contain the queue.
  */
 extern YqPreemptionQueue *yq_loaded_preemption_queue(const YqLoadedPreemption *preemption, const YqQueue *queue);
 
 /*
- * Return the node with a name, which is added if necessary.  A node that is not in
- * service gets the label on which a container is counted.
+ * Return the node with a name, which is added if it is missing.  If the cluster does not
+ * contain the node, the added node gets the label of the container.
  */
 extern YqPreemptionNode *yq_loaded_preemption_node(YqPreemptionLoader *loader, YqBytes name, int label);
 
-/* Make the table of nodes. */
+/* Create the hash table of nodes. */
 extern void yq_loaded_preemption_begin_nodes(YqPreemptionLoader *loader);
 
 /* Return a copy of a name that lives as long as the state. */
@@ -98,53 +98,54 @@ extern char *yq_loaded_preemption_keep(const YqPreemptionLoader *loader, YqBytes
 /* -- preemption applications --------------------------------------------------- */
 
 /*
- * Users and applications of the leaves that a round of preemption examines.
+ * The users and applications of the leaves that a round of preemption examines.
  *
- * Events name applications, which need no row in yquota.application.  An unknown
- * application has priority 0 and no demand.
+ * Events may name applications that have no row in yquota.application.  An application
+ * without a row has priority 0 and no demand.
  */
 
-/* An application of a leaf that is completed. */
+/* An application of a leaf whose data are being added. */
 typedef struct YqPreemptionApplicationEntry
 {
-	YqBytes		key;			/* number of the leaf, and id */
+	YqBytes		key;			/* number of the leaf, and application id */
 	YqPreemptionQueue *leaf;
 	const char *application_id;
 	const char *username;
 	const YqClusterApplication *from;	/* NULL: the application is not ACTIVE, or is unknown */
-	int			rank;			/* position among the active applications, in the cluster's order */
+	int			rank;			/* position in the cluster's order of active applications */
 	int32		priority;
 	bool		is_active;
-	int			master_label;	/* label of its application master, or -1 */
+	int			master_label;	/* label of the request for the application master, or -1 */
 	const int64 *master;		/* resources requested for the application master; NULL: not read */
 	YqPreemptionApplication *application;
 } YqPreemptionApplicationEntry;
 
-/* Make the tables of the loader. */
+/* Create the loader's hash tables. */
 extern void yq_preemption_applications_begin(YqPreemptionLoader *loader);
 
 /*
- * Add the users of leaves, and find the applications of these leaves in the cluster and
- * in yquota.application.  The found applications are in loader->found.
+ * Add the users of leaves, and find the applications of these leaves in the cluster and in
+ * yquota.application.  The applications are appended to loader->found.
  */
 extern void yq_preemption_applications_find(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count);
 
-/* Find the application of a leaf that an event names.  A missing application is added. */
+/* Return the application of a leaf that an event names.  The application is added if it is missing. */
 extern YqPreemptionApplicationEntry *yq_preemption_applications_enter(YqPreemptionLoader *loader, YqPreemptionQueue *leaf,
 																	  YqBytes application_id, YqBytes username);
 
 /* Add the found applications to the state, in order. */
 extern void yq_preemption_applications_add(YqPreemptionLoader *loader);
 
-/* Set the user limits that apply if all users of a leaf share it, whether they have requests or not. */
+/* Set the user limits that apply when all users of a leaf share it, including users without requests. */
 extern void yq_preemption_applications_set_user_limits(YqPreemptionLoader *loader, YqPreemptionQueue *leaf);
 
 /* -- preemption loader --------------------------------------------------------- */
 
 /*
- * Completes leaves of a round of preemption when a selector first needs them.
+ * Adds the missing data of leaves when a selector first needs them.
  *
- * The loader adds users, applications, reservations and containers of leaves to the state.
+ * The loader adds the users, applications, reservations and containers of these leaves to
+ * the state.
  */
 
 /* Register the loader's callbacks with the state, which already contains the queues. */

@@ -21,7 +21,8 @@
 /* -- loaded preemption --------------------------------------------------------- */
 
 /*
- * The state of a round of preemption that is loaded from the tables, with the loader's data.
+ * The state of a preemption round as the loader fills it from the tables, with the loader's
+ * own data.
  */
 
 typedef struct NodeEntry
@@ -92,7 +93,7 @@ yq_loaded_preemption_begin_nodes(YqPreemptionLoader *loader)
 
 typedef struct UserEntry
 {
-	YqBytes		key;			/* number of the leaf, and name */
+	YqBytes		key;			/* number and name of the leaf */
 	YqPreemptionUser *user;
 } UserEntry;
 
@@ -125,7 +126,7 @@ find_preemption_user(YqPreemptionLoader *loader, YqPreemptionQueue *leaf, const 
 	return entry->user;
 }
 
-/* Does a user use anything?  The cluster also remembers users that have left the leaf. */
+/* Does a user use any resources?  The cluster also remembers users that have left the leaf. */
 static bool
 uses_anything(const YqCluster *cluster, const YqClusterUser *user)
 {
@@ -228,7 +229,7 @@ find_active_applications(YqPreemptionLoader *loader, YqPreemptionQueue *leaf)
 	}
 }
 
-/* Columns of the statement, from 1. */
+/* Columns of the statement, numbered from 1. */
 enum
 {
 	MASTER_LEAF = 1,			/* position of the leaf among the leaves */
@@ -240,7 +241,10 @@ enum
 	MASTER_STATE
 };
 
-/* Read an application master.  If max-parallel-apps holds the application back, only its user counts. */
+/*
+ * Read the request for an application master.  If max-parallel-apps holds the application
+ * back, only its user is added.
+ */
 static void
 read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -268,9 +272,9 @@ read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tu
 }
 
 /*
- * Read the requests for application masters.  The intra-queue selector sets masters
- * aside, including masters without a container, and examines applications that wait for
- * activation.
+ * Read the requests for application masters.  The intra-queue selector needs the size of
+ * each master, even if the master has no container yet.  It also examines applications that
+ * wait for activation.
  */
 static void
 find_masters(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count)
@@ -303,7 +307,10 @@ find_masters(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count)
 	SPI_finish();
 }
 
-/* Compare by leaf, then by the cluster's order if that is by usage, then by the FIFO order. */
+/*
+ * Compare by leaf, and within a leaf by FIFO order.  In a leaf that orders its applications
+ * by usage, the cluster's order comes before the FIFO order.
+ */
 static int
 compare_entries(const ListCell *a, const ListCell *b)
 {

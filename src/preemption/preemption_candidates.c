@@ -81,7 +81,7 @@ yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application)
 
 /* -- choice ----------------------------------------------------------------- */
 
-/* Does taking a container reduce the wanted amounts?  Types that are not wanted do not count. */
+/* Would taking the container reduce the wanted amounts?  Resource types of which nothing is wanted do not count. */
 static bool
 reduces_wanted(const YqPreemption *state, const int64 *wanted, const YqPreemptionContainer *container)
 {

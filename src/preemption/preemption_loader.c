@@ -23,7 +23,7 @@
 
 /* -- price candidates ---------------------------------------------------------- */
 
-/* Looks up the cost of an application's containers so far, for the order YQ_LEAST_PAID. */
+/* Computes what each container of an application has cost so far, for the order YQ_LEAST_PAID. */
 
 static YqSavedPlan look_up = {
 	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY r.paid) "
@@ -33,7 +33,7 @@ static YqSavedPlan look_up = {
 	.plans_once = true
 };
 
-/* Rank the containers of an application by the credits that they have cost so far. */
+/* Rank the containers of an application by the credits that each of them has cost so far. */
 static void
 rank_by_price(YqPreemption *state, YqPreemptionApplication *application)
 {
@@ -66,18 +66,18 @@ rank_by_price(YqPreemption *state, YqPreemptionApplication *application)
 /*
  * Reads the running containers of the leaves that a round of preemption examines.
  *
- * The table of containers has no index by queue, so one scan reads the containers of
- * all leaves that are wanted at that time.  Wanted leaves are those that must give up
- * containers and, for intra-queue preemption, those with unmet demand.
+ * The table of containers has no index by queue, so one scan reads the containers of all
+ * wanted leaves.  A leaf is wanted if it must give up containers.  For intra-queue
+ * preemption, leaves with unmet demand are wanted, too.
  *
- * A container without an application is not selected, because no application can be
- * informed.
+ * A container without an application is never selected, because there is no application to
+ * inform.
  */
 
-/* Containers that were read and have not been added to the state yet. */
+/* Containers that have been read, but not yet added to the state. */
 typedef struct YqPreemptionReading YqPreemptionReading;
 
-/* A container as it was read. */
+/* A container as read from the table. */
 typedef struct ReadContainer
 {
 	YqPreemptionApplicationEntry *application;
@@ -98,13 +98,13 @@ struct YqPreemptionReading
 	ReadContainer *containers;
 	int64		count;
 	int64		room;
-	const int64 *last_amounts;	/* amounts of the previous container, often equal to those of the next one */
+	const int64 *last_amounts;	/* amounts of the previous container; the next container often has equal amounts */
 	MemoryContext row_context;
 };
 
 typedef struct YqPreemptionReading Reading;
 
-/* Columns in the order in which the scan requests them. */
+/* Columns in the order in which the scan returns them. */
 typedef enum ContainerColumn
 {
 	CONTAINER_EXECUTION_TYPE,
@@ -128,7 +128,8 @@ static const char *const container_columns[] = {"execution_type", "queue", "cont
 
 /*
  * Return a number that orders the containers of an application by attempt, then by
- * number: their ids end with both.  Returns 0 for an id with another ending.
+ * container number.  Both numbers are at the end of the container's id.  Returns 0 if the
+ * id ends in another way.
  */
 static int64
 preemption_container_number(const char *container_id)
@@ -145,7 +146,7 @@ preemption_container_number(const char *container_id)
 	return ((int64) (strtol(attempt, NULL, 10) & 0x7FFF) << 48) | (result & INT64CONST(0xFFFFFFFFFFFF));
 }
 
-/* Return the number of the label in a column, or -1.  Without labels there is one partition. */
+/* Return the number of the label in a column, or -1.  A cluster without labels has a single partition. */
 static int
 label_of(const YqHierarchy *hierarchy, const YqRow *row, ContainerColumn column)
 {
@@ -154,7 +155,7 @@ label_of(const YqHierarchy *hierarchy, const YqRow *row, ContainerColumn column)
 	return label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
 }
 
-/* Return the wanted leaf in which a container is counted, or NULL. */
+/* Return the wanted leaf to which a container belongs, or NULL. */
 static YqPreemptionQueue *
 wanted_leaf(const YqPreemptionLoader *loader, const YqRow *row)
 {
@@ -245,7 +246,7 @@ read_container(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
-/* Read the containers of the wanted leaves, and register their applications. */
+/* Read the containers of the wanted leaves, and add their applications to the found applications. */
 static YqPreemptionReading *
 preemption_containers_read(YqPreemptionLoader *loader)
 {
@@ -269,7 +270,7 @@ find_mark(const YqPreemptionLoader *loader, const ReadContainer *read)
 	return marks == NULL ? NULL : yq_bytes_table_find(marks, yq_bytes_of_string(read->container_id));
 }
 
-/* Subtract a container that counts as ended from the figures of its user and node. */
+/* Subtract a container that counts as ended from the usage of its user and of its node. */
 static void
 leave_out(const YqPreemption *state, const ReadContainer *read)
 {
@@ -302,11 +303,11 @@ add_container(YqPreemption *state, const ReadContainer *read, const YqPreemption
 }
 
 /*
- * Add the containers to the state, with the data of their marks.  Their applications
- * have been added before.  Frees the reading.
+ * Add the containers, with the data of their marks, to the state, which already contains
+ * their applications.  Frees the list of containers.
  *
- * An advised kill counts as done until the time has passed in which the resource
- * manager must end the container.
+ * After a kill has been advised, the container counts as ended until the resource manager's
+ * time for ending it has passed.
  */
 static void
 preemption_containers_add(Reading *reading)
@@ -355,7 +356,7 @@ read_reserved_at(const YqRow *row)
 	entry->is_moved = !isnull;
 }
 
-/* Set the remaining fields from the row of a reservation.  Without a row, the reservation was made now. */
+/* Set the remaining fields from the reservation's row.  A reservation without a row counts as made now. */
 static void
 set_reserved_at(YqPreemptionLoader *loader, YqPreemptionContainer *container)
 {
@@ -394,7 +395,7 @@ add_reservation(YqPreemptionLoader *loader, YqPreemptionApplication *application
 	container->source = unconstify(YqReservation *, reservation);
 }
 
-/* Add the reservations of the found applications, which the state already contains. */
+/* Add the reservations of the found applications.  The state already contains these applications. */
 static void
 preemption_reservations_add(YqPreemptionLoader *loader)
 {
@@ -434,7 +435,7 @@ is_likely_wanted(const YqPreemption *state, const YqPreemptionQueue *leaf)
 	return false;
 }
 
-/* Complete the leaves that are marked as wanted. */
+/* Add the missing data of the leaves that are marked as wanted. */
 static void
 complete_wanted(YqPreemptionLoader *loader)
 {

@@ -16,11 +16,14 @@
 
 /* -- fifo selector ------------------------------------------------------------- */
 
-/* Take containers from leaves above their guarantee, beginning with the last application. */
+/*
+ * Take containers from leaves above their guarantee.  The last application in the leaf's
+ * order loses containers first.
+ */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* Amounts that a leaf must give up, and the masters that were passed over so far. */
+/* The amounts that a leaf must give up, and the application masters that have been passed over so far. */
 typedef struct Search
 {
 	YqPreemption *state;
@@ -52,8 +55,8 @@ compare_newest(const void *a, const void *b)
 }
 
 /*
- * Find the containers of a leaf that asked for the default partition and run on other
- * nodes, newest first.  The result is palloc'd.
+ * Find the containers of a leaf that requested the default partition, but run on nodes of
+ * another partition.  The newest comes first.  The result is palloc'd.
  */
 static YqPreemptionContainer **
 find_ignoring_exclusivity(const YqPreemptionQueue *leaf, int *count)
@@ -93,7 +96,10 @@ take_ignoring_exclusivity(Search *search)
 
 /* -- containers of applications ---------------------------------------------- */
 
-/* Give up a reservation that the selector examines, whether it was selected or not (preemption 11, S7). */
+/*
+ * Give up every reservation that the selector examines, even if it did not select the
+ * reservation (preemption 11, S7).
+ */
 static void
 unreserve(YqPreemption *state, YqPreemptionContainer *container)
 {
@@ -130,7 +136,10 @@ take_of_application(Search *search, YqPreemptionApplication *application)
 	}
 }
 
-/* Take masters last, while the leaf has more masters than the share that it may keep. */
+/*
+ * Take application masters after all other containers, until they no longer exceed the
+ * share of the leaf that masters may keep.
+ */
 static void
 take_masters(Search *search)
 {
@@ -207,27 +216,27 @@ yq_select_fifo(YqPreemption *state)
 /* -- reserved container selector ----------------------------------------------- */
 
 /*
- * Take containers from leaves above their guarantee if that makes room for a
+ * Take containers from leaves above their guarantee where this makes room for a
  * reservation.
  *
- * The selector first tries each node with a reservation without selecting anything.  It
- * then serves the nodes that can have room, in the order of their cost, as long as
- * leaves still have amounts to give up.
+ * For each reserved node, the selector first computes whether it can make room, and at
+ * which cost.  It then selects containers on these nodes, the cheapest node first, as long
+ * as leaves still have amounts to give up.
  */
 
-/* Amounts that leaves may still lose, per leaf and label; NULL means nothing. */
+/* The amounts that each leaf may still lose on each label; NULL means nothing. */
 typedef struct Quotas
 {
 	int64	  **amounts;
 	int			count;
 } Quotas;
 
-/* A node on which room can be made for its reservation. */
+/* A reserved node on which preemption can make room for the reservation. */
 typedef struct NodePlan
 {
 	YqPreemptionNode *node;
-	int			place;			/* its position among the nodes */
-	float4		cost;			/* size of the selected containers, relative to the size of the reservation */
+	int			place;			/* position of the node among the nodes */
+	float4		cost;			/* size of the containers to select, divided by the size of the reservation */
 } NodePlan;
 
 static int64 *
@@ -278,7 +287,7 @@ newest_first(const YqPreemptionNode *node)
 	return containers;
 }
 
-/* Set the amount that a node has free without further preemption. */
+/* Set the amount that is free on a node without further preemption.  Killable containers count as free. */
 static void
 set_room(const YqPreemption *state, const YqPreemptionNode *node, int64 *room)
 {
@@ -291,7 +300,7 @@ set_room(const YqPreemption *state, const YqPreemptionNode *node, int64 *room)
 	}
 }
 
-/* May a container be taken?  Its leaf and the budget must have enough left. */
+/* May a container be taken?  It must fit in what its leaf may still lose, and in the rest of the budget. */
 static bool
 take_quota(YqPreemption *state, const Quotas *quotas, const YqPreemptionContainer *container, bool is_trial)
 {
@@ -309,8 +318,9 @@ take_quota(YqPreemption *state, const Quotas *quotas, const YqPreemptionContaine
 }
 
 /*
- * Choose containers of a node, newest first, until there is room for its reservation.
- * Sets the newly selected containers and their size.
+ * Choose containers of a node, newest first, until there is room for the node's
+ * reservation.  Sets the chosen containers that no selector has selected before, and the
+ * sum of their sizes.
  */
 static bool
 choose_containers(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node, bool is_trial,
@@ -341,7 +351,7 @@ choose_containers(YqPreemption *state, const Quotas *quotas, const YqPreemptionN
 	return has_room;
 }
 
-/* Can room be made on the node?  If so, sets the cost. */
+/* Can preemption make room on the node?  If so, sets the cost. */
 static bool
 plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 {
@@ -361,8 +371,8 @@ plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 }
 
 /*
- * Select the containers.  If there is no room in the end, the leaves get their amounts
- * back, but the budget does not.
+ * Choose the containers again, and select them if they make room.  If they do not, each
+ * leaf gets back the amounts of its containers, but the budget does not.
  */
 static void
 carry_out(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node)
@@ -471,7 +481,7 @@ run(YqPreemption *state, YqPreemptionSelector selector)
 		state->note_selector(state, selector);
 }
 
-/* Return the end of a wait.  A wait that is too long for the clock never ends. */
+/* Return the time at which a wait ends.  A wait beyond the largest timestamp never ends. */
 static TimestampTz
 end_of_wait(TimestampTz marked_at, int64 wait)
 {
@@ -481,9 +491,9 @@ end_of_wait(TimestampTz marked_at, int64 wait)
 }
 
 /*
- * Mark a selected container, or kill it when it has been marked for long enough.  A
- * killable container stays killable: Hadoop informs its application and the scheduler
- * once more.
+ * Mark a selected container, or kill it if its wait since the mark is over.  A killable
+ * container stays killable: as in Hadoop, its application and the scheduler are informed
+ * again.
  */
 static void
 decide(YqPreemption *state, const YqPreemptionSelection *selection)

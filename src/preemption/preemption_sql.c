@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(yq_sql_minimum_containers);
 PG_FUNCTION_INFO_V1(yq_sql_preempt_containers);
 PG_FUNCTION_INFO_V1(yq_sql_preemption_figures);
 
-/* Columns of preempt_containers(), in order. */
+/* Columns of the result of preempt_containers(), in order. */
 typedef enum ResultColumn
 {
 	RESULT_OUTCOME,
@@ -60,7 +60,7 @@ typedef enum ResultColumn
 	RESULT_COLUMNS
 } ResultColumn;
 
-/* Columns of preemption_figures(), in order. */
+/* Columns of the result of preemption_figures(), in order. */
 typedef enum FigureColumn
 {
 	FIGURE_QUEUE,
@@ -86,7 +86,7 @@ typedef struct ResultRow
 {
 	ReturnSetInfo *result;
 	const YqHierarchy *hierarchy;
-	MemoryContext context;		/* holds the values of a row */
+	MemoryContext context;		/* memory context of the values of a row */
 	Datum		values[MOST_COLUMNS];
 	bool		nulls[MOST_COLUMNS];
 } ResultRow;
@@ -199,7 +199,7 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 }
 
 /*
- * Explain why a leaf gives up nothing on a label.  Returns NULL when it gives something
+ * Explain why a leaf gives up nothing on a label.  Returns NULL if the leaf gives something
  * up, or has no excess.
  */
 static const char *
@@ -334,9 +334,9 @@ is_same_round(const YqPreemptionRoundRow *a, const YqPreemptionRoundRow *b)
 }
 
 /*
- * Take the lock, and compute again if the result is outdated.  Returns NULL when the
- * configuration no longer has rounds.  Also returns NULL when another round ran at this
- * time.  If the time comes from the clock, a round at a later time has the same effect.
+ * Take the lock, and compute the round again if the data have changed since.  Returns NULL
+ * if rounds have been turned off.  Also returns NULL if another round has been recorded for
+ * this time or, when the time was read from the clock, for a later time.
  */
 static YqLoadedPreemption *
 lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of, bool is_by_clock)
@@ -381,7 +381,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	yq_cluster_check_charging();
 	configuration = yq_preemption_configuration();
 	last = yq_preemption_last_round();
-	/* read the clock only now, so that a round that has just been committed is not later */
+	/* read the clock after the last round: otherwise a round that has just been committed could be later */
 	as_of = PG_ARGISNULL(0) ? yq_clock_now() : PG_GETARG_TIMESTAMPTZ(0);
 	check_time(&last, as_of);
 	if (configuration.off_because != NULL)
@@ -471,7 +471,7 @@ yq_sql_preemption_figures(PG_FUNCTION_ARGS)
 
 /* -- replies to an application -------------------------------------------------------------- */
 
-/* minimum_containers(total): the quotient is a float in Java, rounded up (Resources.divide()) */
+/* minimum_containers(total): Java divides floats and rounds the quotient up (Resources.divide()) */
 Datum
 yq_sql_minimum_containers(PG_FUNCTION_ARGS)
 {

@@ -14,7 +14,7 @@
 
 #define SECOND INT64CONST(1000000)
 
-/* Make room for another element in an array of the state.  "room" is its capacity. */
+/* Make room for one more element in an array of the state.  "room" is the number of elements that fit. */
 static void *
 grow_array(const YqPreemption *state, void *array, int count, int *room, Size size)
 {
@@ -299,7 +299,7 @@ yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector selector)
 	return state->settings.maximum_wait;
 }
 
-/* Subtract two waits from a time.  A wait that is too long reaches back to DT_NOBEGIN. */
+/* Subtract twice a wait from a time.  The result of an overflow is DT_NOBEGIN. */
 static TimestampTz
 subtract_two_waits(TimestampTz time, int64 wait)
 {
@@ -333,7 +333,7 @@ yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionCont
 	return strcmp(a->container_id, b->container_id);
 }
 
-/* Return a copy of the figures.  They are copied once per selector, leaf and label. */
+/* Return a copy of the figures.  A selector copies them once per leaf and label. */
 const YqPreemptionFigures *
 yq_preemption_figures(YqPreemption *state, const YqPreemptionContainer *container)
 {

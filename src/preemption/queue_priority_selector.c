@@ -19,7 +19,7 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 typedef struct Search
 {
 	YqPreemption *state;
-	int64	   *promised;		/* per queue and label: amounts of reservations for which room will be made */
+	int64	   *promised;		/* per queue and label: size of the reservations for which this selector makes room */
 	YqPreemptionContainer **chosen; /* containers chosen on the current node */
 	int			chosen_count;
 	int			chosen_room;
@@ -54,7 +54,7 @@ has_priority_over(const YqPreemptionQueue *a, const YqPreemptionQueue *b)
 	return a->relative_priority > b->relative_priority;
 }
 
-/* Is a queue more important than one of its siblings that has leaves? */
+/* Does a queue have a higher priority than one of its siblings that has leaves? */
 static bool
 has_less_important_sibling(const YqPreemptionQueue *queue, const bool *has_leaves)
 {
@@ -68,7 +68,7 @@ has_less_important_sibling(const YqPreemptionQueue *queue, const bool *has_leave
 	return false;
 }
 
-/* Mark the queues that have priority over any leaf.  Returns whether there are any. */
+/* Mark the queues that have priority over at least one leaf.  Returns whether there are such queues. */
 static bool
 set_priorities(YqPreemption *state)
 {
@@ -97,7 +97,10 @@ set_priorities(YqPreemption *state)
 
 /* -- order -------------------------------------------------------------------- */
 
-/* Does container "a" come before "b"?  The more important leaf comes first, otherwise the older container. */
+/*
+ * Does container "a" come before "b"?  The container of the leaf with higher priority comes
+ * first.  If neither leaf has priority, the older container comes first.
+ */
 static bool
 comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
 {
@@ -109,10 +112,9 @@ comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
 }
 
 /*
- * Sort containers.  The order may not be transitive: between two leaves without
- * priority over each other, there may be a third leaf.  Each container is therefore
- * inserted behind the containers before it by binary search, as Java does for a small
- * number of elements.
+ * Sort containers as Java sorts a small number of elements, by binary insertion.  The
+ * algorithm affects the result, because the order is not always transitive.  A third leaf
+ * may come between two leaves that have no priority over each other.
  */
 static void
 sort_containers(YqPreemptionContainer **containers, int count)
@@ -137,7 +139,10 @@ sort_containers(YqPreemptionContainer **containers, int count)
 	}
 }
 
-/* Find the reservations of leaves with priority over others, in order.  The result is palloc'd. */
+/*
+ * Find the reservations of leaves that have priority over another leaf, in the order in
+ * which they are served.  The result is palloc'd.
+ */
 static YqPreemptionContainer **
 find_reservations(const YqPreemption *state, int *count)
 {
@@ -157,7 +162,7 @@ find_reservations(const YqPreemption *state, int *count)
 
 /* -- room on a node ------------------------------------------------------------ */
 
-/* Set the amount that a reservation lacks on a node after the selected containers have ended. */
+/* Set how much a node lacks for a reservation, even after the selected containers have ended. */
 static void
 set_lacking(const YqPreemption *state, const YqPreemptionContainer *reservation, const YqPreemptionNode *node,
 			int64 *lacking)
@@ -183,7 +188,7 @@ note_chosen(Search *search, YqPreemptionContainer *container)
 	search->chosen[search->chosen_count++] = container;
 }
 
-/* Can room be made for a reservation on a node?  Sets the containers that must end for it. */
+/* Can preemption make room for a reservation on a node?  Sets the containers that would have to end. */
 static bool
 can_have_room(Search *search, const YqPreemptionContainer *reservation, YqPreemptionNode *node)
 {
@@ -244,8 +249,8 @@ move(YqPreemption *state, YqPreemptionContainer *reservation, YqPreemptionNode *
 }
 
 /*
- * Move a reservation to the first node where room can be made for it.  A later round
- * selects the containers there.
+ * Move a reservation to the first node on which preemption can make room for it.  The
+ * containers on that node are selected in a later round.
  */
 static void
 move_to_better_node(Search *search, YqPreemptionContainer *reservation)
@@ -275,7 +280,10 @@ promised_to(const Search *search, const YqPreemptionQueue *leaf, int label)
 	return search->promised + ((size_t) leaf->number * state->label_count + label) * state->calculator->types;
 }
 
-/* Does a leaf have its guarantee?  Promised amounts count; reservations do not. */
+/*
+ * Does a leaf have its guarantee?  Its reservations do not count as used.  Reservations for
+ * which this selector makes room do count.
+ */
 static bool
 is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
 {
@@ -289,7 +297,7 @@ is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
 	return yq_amounts_compare(state->calculator, state->cluster, used, figured->guaranteed) >= 0;
 }
 
-/* Select all containers that occupy the node if they suffice, otherwise none. */
+/* Select the chosen containers of the reservation's node if they make enough room, otherwise none. */
 static void
 serve_reservation(Search *search, YqPreemptionContainer *reservation)
 {

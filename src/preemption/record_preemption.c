@@ -28,11 +28,11 @@
 
 /* -- outcomes as columns -------------------------------------------------------------- */
 
-/* Some of the outcomes of a round, as columns. */
+/* Outcomes of a round that are recorded together, as columns. */
 typedef struct Columns
 {
 	YqPreemptedContainers containers;
-	int		   *outcomes;		/* numbers of the outcomes in the round */
+	int		   *outcomes;		/* positions of these outcomes among the outcomes of the round */
 	const char **selectors;
 } Columns;
 
@@ -95,7 +95,7 @@ make_reason(const YqHierarchy *hierarchy, const YqPreemptionOutcome *outcome)
 	return reason;
 }
 
-/* Add reasons.  Consecutive outcomes with the same figures share one reason. */
+/* Add the reasons.  Consecutive outcomes with the same figures share a reason. */
 static void
 add_reasons(const YqLoadedPreemption *preemption, Columns *columns)
 {
@@ -135,14 +135,17 @@ add_leaves_of_reservations(const YqPreemption *state, YqQueueLocks *locks)
 }
 
 /*
- * Find the reservation of a node ($1), container and application.  Decisions contain
- * its queue and the time.
+ * Conditions that find a reservation by its node ($1), container ($2) and application ($3).
+ * The decisions also get the queue ($4) and the time ($5).
  */
 #define OF_RESERVATION "WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 "
 #define RESERVATION_TYPES {"text", "text", "text", "text", "timestamptz"}
 #define MOVE_TYPES {"text", "text", "text", "text", "timestamptz", "text"}
 
-/* Give up a reservation.  Counters of the request restart from 0, as when a cycle gives a reservation up. */
+/*
+ * Give up a reservation.  The request's counter of re-reservations restarts from 0, as when
+ * a cycle gives up a reservation.
+ */
 static bool
 give_up_reservation(const YqReservation *reservation, const YqPreemptionContainer *container, Datum queue, Datum now)
 {
@@ -173,8 +176,8 @@ give_up_reservation(const YqReservation *reservation, const YqPreemptionContaine
 }
 
 /*
- * Move a reservation.  The resource manager is informed of the new node first, so that
- * it keeps the reservation.
+ * Move a reservation.  The decision 'reserved' for the new node precedes the decision
+ * 'unreserved' for the old node, so that the resource manager keeps the reservation.
  */
 static bool
 move_reservation(const YqReservation *reservation, const YqPreemptionOutcome *outcome, Datum queue, Datum now)
@@ -254,8 +257,8 @@ note_done(const Columns *columns, const bool *is_recorded, bool *is_done)
 }
 
 /*
- * Add the leaves of containers that their applications have not fetched, because
- * requests of these leaves change.
+ * Add locks for the leaves of containers that no application has fetched yet, because the
+ * requests of these leaves will change.
  */
 static void
 add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetched, YqQueueLocks *locks)
@@ -268,8 +271,9 @@ add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetc
 }
 
 /*
- * Record the kills.  Containers that their applications have not fetched are requested
- * again.  If kills are only advised, applications may still fetch these containers.
+ * Record the kills.  A killed container that its application has not fetched is requested
+ * again.  An advised kill only asks the resource manager to end the container, so the
+ * application may still fetch the container.
  */
 static void
 record_kills(const YqLoadedPreemption *preemption, const Columns *kills, const YqUnfetchedContainer *unfetched, bool *is_done,
@@ -352,8 +356,8 @@ move_marks(int64 gap)
 }
 
 /*
- * Forget old marks before new ones are made, because a container whose mark is
- * forgotten may be marked again.  Marks that belong to decisions of this round stay.
+ * Forget old marks before new marks are written, because a container may be marked again
+ * after its mark was forgotten.  Marks about which this round has made a decision are kept.
  */
 static void
 forget_marks(const YqLoadedPreemption *preemption, Datum now)
@@ -373,8 +377,8 @@ forget_marks(const YqLoadedPreemption *preemption, Datum now)
 }
 
 /*
- * Raise alerts about containers that the resource manager should have ended and has
- * not.  Clear the alerts of ended containers.
+ * Raise an alert for each container that the resource manager should have ended, but has
+ * not.  Clear the alerts of containers that have ended.
  */
 static void
 raise_alerts(const YqLoadedPreemption *preemption, Datum now)

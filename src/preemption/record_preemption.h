@@ -15,22 +15,23 @@
 #include "preemption/load_preemption.h"
 
 /*
- * Return computed amounts as a resource.  The default calculator computes only memory;
- * the amounts of other types are by-products.
+ * Return computed amounts as a resource.  With the default calculator only memory is
+ * computed; the amounts of other types have no meaning.
  */
 extern Datum yq_preemption_figure(const YqHierarchy *hierarchy, const int64 *amounts);
 
 /*
- * Does a decision report the outcome?  A reservation that is given up is not reported
- * as marked or killed, too.
+ * Does a decision report the outcome?  A reservation that is marked or killed and also
+ * given up is reported only as given up.
  */
 extern bool yq_preemption_is_told(const YqPreemptionOutcome *outcome);
 
 /*
- * Write the outcomes of a round, the forgotten marks, and the time of the round.  The
- * caller holds the scheduler's lock, and no round and no change of the configuration
- * has been committed since the state was loaded.  Returns, per outcome, whether it took
- * effect.  It did not if the container has changed since the round computed.
+ * Write the outcomes of a round and the time of the round, and delete forgotten marks.  The
+ * caller holds the scheduler's lock.  No round and no change of the configuration may have
+ * been committed since the state was loaded.  Returns for each outcome whether it took
+ * effect.  An outcome has no effect if its container has changed since the round was
+ * computed.
  */
 extern bool *yq_preemption_record(YqLoadedPreemption *preemption);
 
