@@ -117,7 +117,7 @@ typedef struct YqPreemptionQueue
 	const char *path;
 	int			number;			/* index in the array of queues */
 	struct YqPreemptionQueue *parent;	/* NULL for root */
-	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL before yq_preemption_prepare() */
+	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL: before yq_preemption_prepare() */
 	int			child_count;
 	YqPreemptionQueueLabel *labels; /* by number */
 	int32		relative_priority;	/* 0 unless the parent respects priorities */

@@ -27,7 +27,7 @@
 
 static const YqReservationVerdict accepted = {.accepted = true};
 
-/* The data on which the decision about a call depends. */
+/* The data from which a call is decided. */
 typedef struct Change
 {
 	const YqReservationCall *call;
@@ -37,11 +37,11 @@ typedef struct Change
 	TimestampTz now;
 	int64		now_in_ms;
 	const YqReservationDefinition *definition;
-	const YqRecordedReservation *recorded;	/* NULL: no reservation has the id */
-	YqReservationVerdict access;	/* the user's access to the operation */
-	YqRecordedReservation next; /* version, queue, user and project of the new reservation */
-	const YqPlanReservation *placed;	/* NULL: nothing to write */
-	bool		is_due;			/* the queue is added at once, because the next round may come too late */
+	const YqRecordedReservation *recorded;	/* NULL: no reservation has the id of the call */
+	YqReservationVerdict access;	/* whether the user may perform the operation */
+	YqRecordedReservation next; /* version, queue, user and project that will be written */
+	const YqPlanReservation *placed;	/* the placed reservation; NULL: write nothing */
+	bool		is_due;			/* add the queue at once, because the next round may come too late */
 } Change;
 
 /* -- the plan and its reservation ---------------------------------------------------- */
@@ -54,7 +54,7 @@ begin_change(const YqReservationCall *call)
 	if (!call->is_dry_run)
 		PreventCommandIfReadOnly("changes of reservations");
 	change.hierarchy = yq_hierarchy_in_force();
-	/* Hadoop's clock shows whole milliseconds, rounded down */
+	/* like Hadoop's clock, round down to whole milliseconds */
 	change.now_in_ms = yq_reservation_time(change.now - change.now % 1000, "now");
 	return change;
 }
@@ -69,7 +69,7 @@ lock_plan(Change *change, const char *queue)
 	change->recorded = yq_reservation_find(change->call->id, change->call->definition);
 }
 
-/* Lock the plan of the reservation.  A reservation never moves to another plan, so this lock suffices. */
+/* Lock the plan of the reservation.  This lock suffices, because a reservation never moves to another plan. */
 static void
 lock_plan_of_reservation(Change *change)
 {
@@ -83,7 +83,7 @@ lock_plan_of_reservation(Change *change)
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
 }
 
-/* Does the reservation arrive before the next round?  Then the follower runs at once (reservation 3). */
+/* Does the reservation arrive before the next round of the follower?  Then a round runs at once (reservation 3). */
 static bool
 is_due(const Change *change)
 {
@@ -96,7 +96,7 @@ is_due(const Change *change)
 
 /*
  * Take the locks for writing a change, as yq_queue_lock_configuration() does.  Returns
- * false when the configuration has changed since the decision; then the caller decides
+ * false if the configuration has changed since the decision; the caller must then decide
  * again.
  */
 static bool
@@ -116,8 +116,8 @@ lock_to_write(Change *change)
 }
 
 /*
- * Is the reservation in its plan?  It is not if it has ended, or if its end is so long
- * ago that it is archived.
+ * Is the reservation still in its plan?  A reservation leaves its plan when it ends, or
+ * when it is archived because its deadline is long ago.
  */
 static bool
 is_in_plan(const Change *change)
@@ -145,7 +145,7 @@ yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSet
 	return yq_reservation_refuse(yq_acl_columns[operation], decision.reason);
 }
 
-/* Check access to the reservation.  The owner may change it; other users need the access list. */
+/* Check whether the user may change the reservation.  Its owner may; other users need the access list. */
 static YqReservationVerdict
 check_owner(const Change *change)
 {
@@ -164,7 +164,7 @@ check_system(const Change *change)
 
 /* -- reasons of a failure ---------------------------------------------------------------- */
 
-/* Refuse with the amounts of the user's share.  "besides" names another possible reason. */
+/* Refuse, and report the amounts of the user's share.  "besides" names another reason that is possible. */
 static YqReservationVerdict
 refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *besides, const char *when, float4 share)
 {
@@ -249,7 +249,7 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
-/* Load the plan up to a deadline, with the reservations on which a decision depends. */
+/* Load the plan up to a deadline, with all reservations that affect a decision. */
 static YqPlan *
 load_plan(const Change *change, int64 deadline)
 {
@@ -263,7 +263,7 @@ load_plan(const Change *change, int64 deadline)
 	return plan;
 }
 
-/* Return the id for use in the plan.  Numbers of stored ids are not negative. */
+/* Return the id that the reservation has in the plan.  The numbers of stored ids are never negative. */
 static YqReservationId
 id_in_plan(const Change *change)
 {
@@ -293,7 +293,7 @@ check_definition(const Change *change)
 										   yq_plan_capacity(change->hierarchy, change->queue), change->now_in_ms);
 }
 
-/* Return the version to write: 1, or the successor of the recorded version. */
+/* Return the version to write: version 1, or the version after the recorded one. */
 static YqRecordedReservation
 next_version(const Change *change)
 {
@@ -309,7 +309,7 @@ next_version(const Change *change)
 	return next;
 }
 
-/* Check the project's credit, as the last rule.  If the credit does not suffice, nothing is written. */
+/* Check the project's credit, which is the last rule.  If the credit is not sufficient, nothing will be written. */
 static void
 check_credit(Change *change, YqReservationAnswer *answer)
 {
@@ -329,16 +329,16 @@ check_credit(Change *change, YqReservationAnswer *answer)
 
 /* -- acceptable alternatives ------------------------------------------------------------------ */
 
-/* A plan in which alternative definitions are tried. */
+/* A plan in which other definitions are tried. */
 typedef struct Trial
 {
 	const Change *change;
 	YqPlan	   *plan;
-	int64		windows;		/* number of windows that further tries may examine */
-	MemoryContext context;		/* memory context of a single try */
+	int64		windows;		/* number of windows that all further tries together may examine */
+	MemoryContext context;		/* memory context that is reset after each try */
 } Trial;
 
-/* May more time or fewer containers satisfy the rule that refuses?  It must be the only rule that refuses. */
+/* Could a later deadline or fewer containers be accepted?  This requires that no other rule refuses the definition. */
 static bool
 may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 {
@@ -357,7 +357,7 @@ may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 	return is_one && change->access.accepted && definition->period >= 0 && definition->arrival < definition->deadline;
 }
 
-/* Count the windows of a try.  All tries together examine no more windows than a single search may. */
+/* Deduct the windows of a try.  All tries together may examine only as many windows as a single search. */
 static bool
 take_windows(Trial *trial, const YqReservationDefinition *definition)
 {
@@ -402,9 +402,9 @@ would_be_accepted(const YqReservationDefinition *definition, void *argument)
 }
 
 /*
- * Return the deadline after which nothing improves.  By then all promises are over, a
- * window has passed, and all gangs could have run one after another.  A periodic
- * reservation ends within its period.
+ * Return the last deadline that is worth trying.  By then, all promises have ended, a
+ * window has passed, and all gangs could have run one after another.  The deadline of a
+ * periodic reservation is within a period of its arrival.
  */
 static int64
 latest_deadline(const Change *change)
@@ -426,7 +426,7 @@ latest_deadline(const Change *change)
 	return definition->period > 0 ? Min(latest, definition->arrival + definition->period) : latest;
 }
 
-/* Apply the definition that was found to the user's definition.  Returns NULL when none was found. */
+/* Put the definition that was found into the user's definition.  Returns NULL if none was found. */
 static HeapTupleHeader
 revise(const Change *change, const YqReservationDefinition *found)
 {
@@ -462,7 +462,7 @@ refused(const Change *change, YqReservationVerdict verdict)
 
 /* -- submitting and updating ------------------------------------------------------------------- */
 
-/* Let the agent place the reservation. */
+/* Have the agent place the reservation. */
 static YqReservationAnswer
 place(Change *change)
 {
@@ -479,7 +479,7 @@ place(Change *change)
 	return answer;
 }
 
-/* Decide about a definition.  The rules of the input come before access; the placement comes last. */
+/* Decide about a definition.  The rules about the input are checked first, then access, then the placement. */
 static YqReservationAnswer
 decide_definition(Change *change)
 {
@@ -493,7 +493,7 @@ decide_definition(Change *change)
 	return place(change);
 }
 
-/* Return the answer of the recorded version. */
+/* Return the answer that the recorded version got. */
 static YqReservationAnswer
 recorded_answer(const Change *change)
 {
@@ -501,7 +501,7 @@ recorded_answer(const Change *change)
 		.start = change->recorded->start,.end = change->recorded->end,.quoted_cost = change->recorded->quoted_cost};
 }
 
-/* Does the call repeat the accepted call?  Only a dry run may have no project. */
+/* Does the call repeat the call that was accepted?  A call without a project, which only a dry run may be, does not. */
 static bool
 is_repeated(const Change *change)
 {
@@ -537,7 +537,7 @@ decide_submission(Change *change)
 			refuse_id(call->id);
 		return recorded_answer(change);
 	}
-	/* charges name a reservation by its id, even after its rows were removed */
+	/* charges name a reservation by its id, even after the reservation's rows have been deleted */
 	if (yq_reservation_has_charges(call->id))
 		refuse_id(call->id);
 	change->access = yq_reservation_check_access(change->hierarchy, &change->settings, change->queue->path, YQ_SUBMIT_RESERVATIONS,
@@ -555,7 +555,7 @@ decide_update(Change *change)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("reservation \"%s\" has ended", call->id)));
 	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
-	/* the call may repeat the last update */
+	/* the call may be a repetition of the last update */
 	if (change->recorded->version > 1 && change->recorded->is_same &&
 		strcmp(change->recorded->username, call->subject.username) == 0)
 		return recorded_answer(change);
@@ -564,8 +564,8 @@ decide_update(Change *change)
 }
 
 /*
- * Lock the tables that will be written before the credit is read, because locks are
- * taken in a fixed order.
+ * Lock the tables that will be written.  This comes before reading the credit, because
+ * locks are taken in a fixed order.
  */
 static void
 lock_books(void)

@@ -19,28 +19,28 @@
 
 #include "reservation/reservation_definition.h"
 
-/* The id that a dry run uses for a definition that it only examines.  No reservation has this id. */
+/* The id of a definition that a dry run only examines.  No reservation has this id. */
 #define YQ_UNNAMED_RESERVATION ""
 
-/* A call by a user. */
+/* A user's call to change a reservation. */
 typedef struct YqReservationCall
 {
-	const char *id;				/* as yq_reservation_id_text() writes it, or YQ_UNNAMED_RESERVATION */
-	const char *queue;			/* only in submissions, like project */
-	const char *project;		/* NULL in a dry run for any project */
+	const char *id;				/* text made by yq_reservation_id_text(), or YQ_UNNAMED_RESERVATION */
+	const char *queue;			/* only for submissions; likewise project */
+	const char *project;		/* NULL: a dry run without a project */
 	YqSubject	subject;
-	HeapTupleHeader definition; /* a yquota.reservation_contract; NULL: none; not used in deletions */
+	HeapTupleHeader definition; /* value of yquota.reservation_contract; NULL: none given; not used for deletions */
 	bool		is_dry_run;
 } YqReservationCall;
 
 typedef struct YqReservationAnswer
 {
 	YqReservationVerdict verdict;
-	const YqHierarchy *hierarchy;	/* the hierarchy to which the verdict's amounts belong */
-	TimestampTz at;				/* time of the acceptance or the end; not set after a refusal */
-	TimestampTz start;			/* first start of an accepted reservation; the next field is its last end */
+	const YqHierarchy *hierarchy;	/* the hierarchy whose resource types the verdict's amounts have */
+	TimestampTz at;				/* time at which the reservation was accepted or ended; not set after a refusal */
+	TimestampTz start;			/* first start of an accepted reservation; the next member is its last end */
 	TimestampTz end;
-	const char *quoted_cost;	/* quoted cost, a decimal number; NULL: no placement found, or not known */
+	const char *quoted_cost;	/* quoted cost as a decimal number; NULL: not known, or no placement was found */
 	HeapTupleHeader with_later_deadline;	/* for a refused dry run: an acceptable definition, or NULL */
 	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;
@@ -49,7 +49,7 @@ extern YqReservationAnswer yq_reservation_submit(const YqReservationCall *call);
 extern YqReservationAnswer yq_reservation_update(const YqReservationCall *call);
 extern YqReservationAnswer yq_reservation_delete(const YqReservationCall *call);
 
-/* May the user perform an operation, by the plan's access lists or by ADMINISTER_RESERVATIONS? */
+/* May the user perform an operation?  The plan's access lists or ADMINISTER_RESERVATIONS must allow it. */
 extern YqReservationVerdict yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSettings *settings,
 														const char *queue, YqQueueOperation operation, const YqSubject *subject);
 

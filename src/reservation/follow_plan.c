@@ -33,17 +33,17 @@ static char *plan_queue_path(const YqPlanRound *round, const YqPlanQueue *queue)
 
 /* -- record round -------------------------------------------------------------- */
 
-/* Reads the queues of plans from their table, and writes the results of a round. */
+/* Reads the queues below plans from their table, and writes the results of rounds. */
 
 /*
- * Limit on applications that a round moves or kills.  Each takes 1.3 ms, during which
- * allocation waits.  The next round continues.
+ * Limit on the applications that one round moves or kills; the next round continues.  Each
+ * application takes 1.3 ms, and allocation waits for all of them.
  */
 #define MOST_APPLICATIONS 100
 
 /* -- reading ---------------------------------------------------------------------- */
 
-/* Columns of the statement, in order, from 1. */
+/* Columns of the statement, numbered from 1. */
 typedef enum QueueColumn
 {
 	QUEUE_RESERVATION_ID = 1,
@@ -73,7 +73,7 @@ read_queue(uint64 row)
 	return queue;
 }
 
-/* Load the queues below a plan, including its default queue.  The result is palloc'd. */
+/* Load the queues below a plan, with its default queue.  The result is palloc'd. */
 static YqPlanQueues
 plan_queues_load(const char *path)
 {
@@ -92,7 +92,7 @@ plan_queues_load(const char *path)
 		elog(ERROR, "SPI_connect failed");
 	rows = yq_saved_plan_run(&look_up, values, NULL);
 	queues.queues = MemoryContextAllocHuge(caller, sizeof(YqPlanQueue) * (rows + 1));
-	/* without a row, the default queue has the whole share of the plan */
+	/* a default queue without a row has the plan's whole share */
 	if (rows == 0 || !read_queue(0).is_default)
 		queues.queues[queues.count++] = (YqPlanQueue) {.is_default = true,.before = {1, 1},.share = {1, 1}};
 	for (uint64 row = 0; row < rows; row++)
@@ -126,7 +126,7 @@ has_expired(const YqPlanQueue *queue)
 	return !queue->is_active && !queue->is_default;
 }
 
-/* Add the applications (YqFollowedApplication) of an expired queue, unless the round has enough. */
+/* Add the applications (YqFollowedApplication) of an expired queue, up to the limit of a round. */
 static List *
 append_applications(List *applications, const YqPlanRound *round, int place)
 {
@@ -153,7 +153,7 @@ append_applications(List *applications, const YqPlanRound *round, int place)
 	return applications;
 }
 
-/* Find the applications (YqFollowedApplication) in expired queues. */
+/* Find the applications (YqFollowedApplication) of all expired queues. */
 static List *
 find_all_applications(const YqPlanRound *round)
 {
@@ -179,7 +179,7 @@ ids_of(const List *applications)
 	return ids;
 }
 
-/* Kill an application.  The text is Hadoop's. */
+/* Kill an application with Hadoop's message. */
 static void
 kill_application(const YqFollowedApplication *application, const char *queue)
 {
@@ -189,8 +189,8 @@ kill_application(const YqFollowedApplication *application, const char *queue)
 }
 
 /*
- * Move an application, or kill it if the default queue refuses it.  If it is killed,
- * its queue stays until the next round, as in Hadoop.
+ * Move an application to the default queue, or kill it if that queue refuses it.  After a
+ * kill the expired queue stays until the next round, as in Hadoop.
  */
 static void
 expire_application(const YqPlanRound *round, YqFollowedApplication *application)
@@ -216,7 +216,7 @@ compare_applications(const YqFollowedApplication *a, const YqFollowedApplication
 	return a->queue != b->queue ? a->queue - b->queue : strcmp(a->application_id, b->application_id);
 }
 
-/* Does "others" contain all applications?  Both lists are in the order in which they were found. */
+/* Are all applications in "others"?  Both lists have the order in which applications are found. */
 static bool
 are_all_among(const List *applications, const List *others)
 {
@@ -247,8 +247,9 @@ expired_leaves(const YqPlanRound *round)
 }
 
 /*
- * Find the applications of expired queues, and take all locks before the first change.
- * The locks of the queues prevent submissions while a queue is being removed.
+ * Find the applications of expired queues, and take all locks before the first change.  The
+ * locks of the queues keep applications from being submitted to a queue that is about to be
+ * removed.
  */
 static void
 lock_expired(YqPlanRound *round)
@@ -285,7 +286,7 @@ expire(void *argument, int first, int count)
 	}
 }
 
-/* Note an application that could not be written.  It stays in its queue until the next round. */
+/* Record that an application could not be moved or killed.  The application stays in its queue until the next round. */
 static void
 refuse_application(void *argument, int subject, const ErrorData *error)
 {
@@ -368,8 +369,8 @@ insert_rows(const YqPlanRound *round, const Rows *rows)
 }
 
 /*
- * Update rows.  Allocation waits in the meantime, and INSERT with ON CONFLICT would
- * take three times as long.
+ * Update rows.  Allocation waits for this statement; INSERT with ON CONFLICT would take
+ * three times as long.
  */
 static void
 update_rows(const YqPlanRound *round, const Rows *rows)
@@ -428,7 +429,7 @@ record_queues(const YqPlanRound *round)
 
 /* -- applications that wait in queues with a larger share -------------------------------- */
 
-/* Find the paths of queues in which a waiting application master may fit now. */
+/* Find the queues whose share has grown and which have waiting applications.  Returns their paths. */
 static List *
 find_waiting(const YqPlanRound *round)
 {
@@ -451,7 +452,7 @@ find_waiting(const YqPlanRound *round)
 	return paths == NIL ? NIL : yq_saved_plan_strings(&look_up, values);
 }
 
-/* Activate waiting applications.  Hadoop examines them only when another application starts or ends. */
+/* Activate waiting applications.  Hadoop does this only when another application starts or ends. */
 static void
 activate_waiting(const YqPlanRound *round)
 {
@@ -487,8 +488,8 @@ log_refusals(const YqPlanRound *round)
 }
 
 /*
- * Write the decisions of a round, and move or kill applications in expired queues.  The
- * round lists these applications.  The caller holds all locks.
+ * Write the decisions of a round, and move or kill the applications of expired queues,
+ * which are listed in the round.  The caller holds all locks.
  */
 static void
 plan_round_record(YqPlanRound *round)
@@ -505,7 +506,10 @@ plan_round_record(YqPlanRound *round)
 
 /* -- follow plan --------------------------------------------------------------- */
 
-/* Suffix of the name of the queue that gets the rest of the plan's share, as in CapacityScheduler. */
+/*
+ * Suffix of the name of the default queue, as in CapacityScheduler.  The default queue gets
+ * the rest of the plan's share.
+ */
 #define DEFAULT_QUEUE_SUFFIX "-default"
 
 char *
@@ -524,7 +528,7 @@ plan_queue_path(const YqPlanRound *round, const YqPlanQueue *queue)
 	return psprintf("%s.%s", round->path, yq_plan_queue_name(round, queue));
 }
 
-/* Does a round change anything? */
+/* Has the round anything to write? */
 static bool
 plan_round_changes(const YqPlanRound *round)
 {
@@ -542,7 +546,7 @@ plan_round_changes(const YqPlanRound *round)
 
 /* -- computing ----------------------------------------------------------------------- */
 
-/* Return the ids of reservations that are removed because the plan has become smaller. */
+/* Return the ids of the reservations that must be removed because the plan has become smaller. */
 static List *
 replan(const YqPlanRound *round, int64 now)
 {
@@ -568,7 +572,7 @@ has_too_much(const YqPlan *plan, const int64 *cluster, int64 time)
 	return yq_amounts_compare(plan->calculator, cluster, reserved, plan->capacity) > 0;
 }
 
-/* Return the strings that are not in another list. */
+/* Return the strings that another list does not contain. */
 static List *
 without(const List *strings, const List *others)
 {
@@ -639,7 +643,7 @@ compute_all(const List *paths, bool replans)
 	return rounds;
 }
 
-/* Is the follower on?  The setting applies to all plans. */
+/* Is the plan follower enabled?  The setting applies to all plans. */
 bool
 yq_plan_follower_is_on(void)
 {
@@ -711,7 +715,10 @@ record_all(const List *rounds)
 	yq_round_run(&all);
 }
 
-/* Take the locks for writing rounds.  If the configuration has changed since, compute the rounds again. */
+/*
+ * Take the locks for writing rounds.  If the configuration has changed since the rounds
+ * were computed, compute them again.
+ */
 static List *
 lock_to_write(List *rounds, const List *paths, bool replans)
 {

@@ -15,42 +15,42 @@
 #include "reservation/plan_follower.h"
 #include "utils/timestamp.h"
 
-/* An application in a queue that has expired. */
+/* An application in an expired queue. */
 typedef struct YqFollowedApplication
 {
 	const char *application_id;
-	int			queue;			/* position of the queue that the application leaves */
-	bool		is_killed;		/* true: the application is killed; false: it continues in the default queue */
-	bool		is_refused;		/* neither could be written, so the application stays in its queue (refusal.h) */
-	const char *reason;			/* reason of a refusal by the database or the default queue; NULL: none */
+	int			queue;			/* position of the expired queue */
+	bool		is_killed;		/* true: the application is killed; false: it moves to the default queue */
+	bool		is_refused;		/* the application could be neither moved nor killed, and stays there (refusal.h) */
+	const char *reason;			/* why the default queue or the database refused the application; NULL: no refusal */
 } YqFollowedApplication;
 
-/* The result of a round.  Unless it is a dry run, the round also writes the result. */
+/* The result of a round.  A dry run does not write it. */
 typedef struct YqPlanRound
 {
 	const YqHierarchy *hierarchy;
-	const YqQueue *queue;		/* the plan; NULL when the queue is no longer a plan and has no queues below it */
+	const YqQueue *queue;		/* the plan; NULL if the queue is not a plan any more, and has no queues below it */
 	const char *path;
 	YqReservationSettings settings;
 	TimestampTz now;
 	YqPlanQueues queues;
-	List	   *replanned;		/* ids (char *) of removed reservations; the next list contains ids, too */
+	List	   *replanned;		/* ids (char *) of reservations that are removed; next member: that are archived */
 	List	   *archived;
-	List	   *applications;	/* YqFollowedApplication elements; not set in a dry run */
-	bool		is_refused;		/* no change of the round could be written (refusal.h) */
+	List	   *applications;	/* YqFollowedApplication elements; NIL in a dry run */
+	bool		is_refused;		/* an error prevented all changes of the round (refusal.h) */
 } YqPlanRound;
 
-/* Do rounds run?  They do not run while the reservation system is off. */
+/* Is the plan follower enabled?  It is disabled while the reservation system is off. */
 extern bool yq_plan_follower_is_on(void);
 
 /*
- * Run a round for the plan with this path or name, or (NULL) for all plans.  Unless
- * "replans" is set, a plan that has become too small reduces its shares but keeps its
- * reservations.  Returns a list of YqPlanRound.
+ * Run a round for the plan with this path or name, or for all plans if NULL.  A plan may
+ * have become too small for its reservations.  With "replans", the round then removes
+ * reservations; otherwise it scales down their shares.  Returns a list of YqPlanRound.
  */
 extern List *yq_plans_follow(const char *queue, bool replans, bool is_dry_run);
 
-/* Run a round for one plan, in a transaction that holds all locks of the plan. */
+/* Run a round for one plan.  The caller's transaction must hold all locks of the plan. */
 extern void yq_plan_follow_now(const char *path);
 
 /* Return the last part of the path of a queue, palloc'd. */

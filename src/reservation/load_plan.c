@@ -22,11 +22,11 @@
 /*
  * Locks plans.
  *
- * The locks are object locks on yquota.reservation_definition, and pg_locks shows them
- * as such.
+ * The locks are object locks on the relation yquota.reservation_definition, and appear as
+ * such in pg_locks.
  */
 
-/* Number of objects to which paths are hashed. */
+/* Number of lock objects; a hash of a plan's path selects one of them. */
 #define HASHED_PATHS 1024
 
 static int
@@ -185,7 +185,7 @@ yq_plan_last_deadline(const char *queue, int64 from)
 
 /* -- reservations --------------------------------------------------------------------- */
 
-/* Columns of the statements, in order, from 1. */
+/* Columns of the statements, numbered from 1. */
 typedef enum ReservationColumn
 {
 	RESERVATION_ID = 1,
@@ -224,7 +224,7 @@ value_of(uint64 row, int column, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
 }
 
-/* Return a time in milliseconds; fractions of a millisecond are truncated. */
+/* Return a time in milliseconds, rounded toward zero. */
 static int64
 time_of(uint64 row, int column)
 {
@@ -234,7 +234,7 @@ time_of(uint64 row, int column)
 	return yq_reservation_time(time - time % 1000, "time");
 }
 
-/* Add the reservation after all of its rows have been read. */
+/* Add a reservation to the plan after all rows of the reservation have been read. */
 static void
 finish_reservation(Reading *reading)
 {
@@ -265,8 +265,8 @@ begin_reservation(Reading *reading, uint64 row, char *id)
 }
 
 /*
- * Set an interval.  A periodic reservation is stored with its first period, and is
- * planned within [0, period].
+ * Set an interval.  The table contains the first period of a periodic reservation; in a
+ * plan, its intervals begin between 0 and the period.
  */
 static void
 set_interval(const YqHierarchy *hierarchy, YqTimeInterval *interval, int64 period, int64 start, int64 end, Datum allocation)
@@ -306,7 +306,7 @@ read_row(Reading *reading, uint64 row)
 		add_interval(reading, row, allocation);
 }
 
-/* Load all reservations that a statement returns. */
+/* Load the reservations that a statement returns. */
 static void
 load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_up, Datum *values)
 {
@@ -325,7 +325,7 @@ load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_
 	SPI_finish();
 }
 
-/* Number of parameters of the statements that find periodic reservations and those that touch an interval. */
+/* Number of parameters of the statements that find periodic reservations, or reservations that touch an interval. */
 #define SEARCH_VALUES 5
 
 static void
@@ -359,7 +359,7 @@ yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char
 
 /* -- intervals ------------------------------------------------------------------------ */
 
-/* Columns of the statement, in its order. */
+/* Columns of the statement, numbered from 1. */
 typedef enum IntervalColumn
 {
 	INTERVAL_FROM,
@@ -382,7 +382,7 @@ read_interval(YqPlan *plan, const YqHierarchy *hierarchy, const Datum *values)
 	yq_plan_add_interval(plan, (YqBytes) {VARDATA_ANY(username), VARSIZE_ANY_EXHDR(username)}, period, &interval);
 }
 
-/* Load the reservation that the new reservation replaces. */
+/* Load the reservation that will be replaced. */
 static void
 load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 {
@@ -396,7 +396,7 @@ load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 	load_reservations(plan, hierarchy, &look_up, values);
 }
 
-/* Load intervals.  An interval that ends where the search begins causes a step there. */
+/* Load intervals.  Intervals that end exactly where the search begins are included, because they cause a step there. */
 void
 yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
 					   int64 start, int64 end, int64 archived_until)

@@ -20,7 +20,7 @@
 
 /* -- at any time ----------------------------------------------------------------- */
 
-/* Replace negative amounts of the user by zero, and add the amounts of "old". */
+/* Replace the user's negative amounts by zero, and add the amounts of "old". */
 static YqStepFunction *
 keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old, int64 start, int64 end)
 {
@@ -29,8 +29,8 @@ keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old,
 }
 
 /*
- * Return the part of the plan's available amounts that a user may have.  Frees the
- * available amounts. The amounts of "old", which may be NULL, count as free.
+ * Return the part of the plan's available amounts that a user may have.  Frees "available".
+ * The amounts of "old", if not NULL, count as free.
  */
 static YqStepFunction *
 sharing_policy_limit(const YqPlan *plan, YqStepFunction *available, const char *username,
@@ -77,9 +77,9 @@ validate_room(const YqPlan *plan, const YqPlanReservation *reservation, const Yq
 /* -- on average --------------------------------------------------------------------- */
 
 /*
- * Compute the user's load with a reservation.  The sum already contains an old
- * reservation, which is added once more: Hadoop adds it where it means to subtract it
- * (S1).
+ * Compute the user's load, including a reservation.  The user's sum already contains the
+ * old reservation, and this function adds it again.  So does Hadoop, which means to
+ * subtract it (S1).
  */
 static YqStepFunction *
 user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const YqPlanReservation *old, int64 start, int64 end)
@@ -96,8 +96,8 @@ user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const Y
 }
 
 /*
- * List the steps of a load.  A step longer than a window gives one point per window.
- * Returns NULL if there are too many.
+ * List the steps of a load.  A step that is longer than a window is split into one point
+ * per window.  Returns NULL if there are too many points.
  */
 static YqStepFunction *
 list_points(const YqPlan *plan, const YqStepFunction *load)
@@ -123,7 +123,7 @@ list_points(const YqPlan *plan, const YqStepFunction *load)
 	return points;
 }
 
-/* Compute Math.round() of a quotient of integers, as an int of 32 bits. */
+/* Compute a quotient as Java's Math.round() with a 32-bit result. */
 static int64
 round_quotient(int64 amount, int64 window)
 {
@@ -131,11 +131,11 @@ round_quotient(int64 amount, int64 window)
 }
 
 /*
- * Compute the average use over the window that ends at each point, less the average
- * over the window before it.  Hadoop uses only memory and cores.
+ * Compute the average use over the window that ends at each point, and subtract the average
+ * over the preceding window.  Like Hadoop, this considers only memory and cores.
  *
- * A load that never ends overflows there, and so do times after it.  Unless the plan
- * ends averages, the overflowed values decide, as in Hadoop.
+ * The average of a load that never ends overflows at the end of time, and so do the times
+ * after it.  Unless ends_averages is set, the overflowed values decide, as in Hadoop.
  */
 static YqStepFunction *
 moving_average(const YqPlan *plan, const YqStepFunction *points)
@@ -182,7 +182,7 @@ validate_average(const YqPlan *plan, const YqPlanReservation *reservation, const
 		YQ_PLAN_AVERAGE : YQ_PLAN_ACCEPTED;
 }
 
-/* Does the policy accept a reservation?  It replaces the reservation with the same id. */
+/* Does the policy accept a reservation?  A reservation of the plan with the same id counts as replaced. */
 static YqPlanFailure
 sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation)
 {
@@ -191,7 +191,7 @@ sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation
 
 	if (plan->policy == YQ_NO_OVER_COMMIT)
 		return failure;
-	/* CapacityOverTimePolicy reports each reason as a violated quota */
+	/* CapacityOverTimePolicy reports a lack of room as a violated quota, too */
 	if (failure != YQ_PLAN_ACCEPTED)
 		return failure == YQ_PLAN_CAPACITY ? YQ_PLAN_INSTANTANEOUS : failure;
 	return validate_average(plan, reservation, old);
@@ -199,7 +199,7 @@ sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation
 
 /* -- plan ---------------------------------------------------------------------- */
 
-/* The position of a user in the plan. */
+/* Maps a user's name to the user's position in the plan. */
 typedef struct UserPlace
 {
 	YqBytes		username;
@@ -277,7 +277,7 @@ find_user(const YqPlan *plan, const char *username)
 	return place == NULL ? NULL : &plan->users[place->user];
 }
 
-/* Return the position of a user.  The plan adds a user at the first interval or look-up. */
+/* Return the position of a user.  A user is added when an interval or a look-up first names the user. */
 static int
 enter_user(YqPlan *plan, YqBytes username)
 {
@@ -323,7 +323,7 @@ yq_plan_add_interval(YqPlan *plan, YqBytes username, int64 period, const YqTimeI
 
 typedef void (*PartVisitor) (void *argument, int64 start, int64 end, const int64 *amounts);
 
-/* Call the visitor for each occurrence of an interval of a periodic reservation within the largest period. */
+/* Call the visitor for each occurrence of a periodic interval within the largest period. */
 static void
 visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const int64 *amounts, PartVisitor visit, void *argument)
 {
@@ -338,7 +338,7 @@ visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const 
 	}
 }
 
-/* Call the visitor for all intervals of a reservation, periodic or not. */
+/* Call the visitor for all intervals of a reservation, whether it is periodic or not. */
 static void
 visit_parts(const YqPlan *plan, const YqPlanReservation *reservation, PartVisitor visit, void *argument)
 {
@@ -375,7 +375,7 @@ add_intervals_to_sum(const YqPlan *plan, int user, bool is_periodic, YqStepSum *
 	}
 }
 
-/* Add up the promises to one user, or (-1) to all users. */
+/* Add up the promises to one user, or to all users if "user" is -1. */
 static YqStepFunction *
 sum_promises(const YqPlan *plan, int user, bool is_periodic)
 {
@@ -392,7 +392,7 @@ sum_promises(const YqPlan *plan, int user, bool is_periodic)
 	return yq_steps_end_sum(sum);
 }
 
-/* Find a user.  Computes the user's sums when they are first needed. */
+/* Return a user, with the sums of the user's promises, which are computed at the first call. */
 static const YqPlanUser *
 get_user(YqPlan *plan, const char *username)
 {
@@ -420,7 +420,7 @@ yq_plan_prepare(YqPlan *plan)
 	MemoryContextSwitchTo(caller);
 }
 
-/* A change of a sum: amounts that are added or subtracted. */
+/* A change of a sum adds amounts, or subtracts them. */
 typedef struct SumChange
 {
 	YqStepFunction *sum;
@@ -513,7 +513,7 @@ yq_plan_committed_to(const YqPlan *plan, const char *username, int64 start, int6
 
 /* -- available amounts ------------------------------------------------------------- */
 
-/* Merge "other" into "to", and return the result.  The merge may fail.  Both functions are freed. */
+/* Merge "other" into "to", and return the result, or NULL if the merge fails.  Frees "to". */
 static YqStepFunction *
 merge_into(const YqPlan *plan, YqStepFunction *to, const YqStepFunction *other, YqStepOperator operator, int64 start, int64 end)
 {
@@ -546,8 +546,9 @@ available_once(const YqPlan *plan, const char *username, const YqPlanReservation
 }
 
 /*
- * Return the smallest available amounts over all periods.  "least" is that of the first
- * period, and is freed.  The memory of each period is freed before the next.
+ * Return the smallest amounts that are available in any of the periods.  "least" contains
+ * those of the first period, and is freed.  The memory for each period is freed before the
+ * next period.
  */
 static YqStepFunction *
 least_of_periods(const YqPlan *plan, YqStepFunction *least, const char *username, const YqPlanReservation *old,
@@ -624,9 +625,10 @@ yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation)
 }
 
 /*
- * Replace a reservation.  As in Hadoop, the policy checks twice: in addition to the old
- * reservation (S1), and in place of it.  If more is promised than the plan has, the
- * second check would lack the amounts of the old reservation.
+ * Replace a reservation.  As in Hadoop, the policy checks the new reservation once in
+ * addition to the old reservation (S1), and once after the old reservation is removed.
+ * With plans_around the second check is omitted, because it would not count the old amounts
+ * as free.
  */
 YqPlanFailure
 yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)

@@ -29,14 +29,14 @@ PG_FUNCTION_INFO_V1(yq_sql_plan_columns);
 #define MOST_COLUMNS 2000
 #define MOST_PLACES 100
 
-/* A reservation's amounts over time, and its share of the plan: capacity times milliseconds. */
+/* The reservation's fraction of the plan's capacity, summed over the milliseconds of the picture. */
 typedef struct Share
 {
 	const YqPlanReservation *reservation;
 	double		part;
 } Share;
 
-/* A picture of a plan; place 0 is the whole plan. */
+/* The data for a picture of a plan.  Place 0 is the whole plan. */
 typedef struct Picture
 {
 	const YqHierarchy *hierarchy;
@@ -44,16 +44,16 @@ typedef struct Picture
 	int64		start;
 	int64		end;
 	int			columns;
-	int			places;			/* number of places besides place 0 */
+	int			places;			/* number of places after place 0 */
 	Share	   *shares;			/* shares of all reservations, the largest first */
 	int			count;
-	double	   *amounts;		/* sum of amount times milliseconds, by place, resource type and column */
-	int64	   *highest;		/* by resource type and column */
+	double	   *amounts;		/* amounts times milliseconds, by place, resource type and column */
+	int64	   *highest;		/* highest amount, by resource type and column */
 } Picture;
 
 typedef void (*StepVisitor) (Picture *picture, int place, int64 start, int64 end, const int64 *amounts);
 
-/* Call the visitor for each step with nonzero amounts within the time of the picture. */
+/* Call the visitor for each step that has nonzero amounts and touches the time of the picture. */
 static void
 visit_steps(Picture *picture, int place, const YqStepFunction *function, StepVisitor visit)
 {
@@ -144,7 +144,7 @@ compare_shares(const void *a, const void *b)
 	return first_id->number < second_id->number ? -1 : first_id->number > second_id->number;
 }
 
-/* Rank the reservations with amounts in the picture by their shares of the plan. */
+/* Sort the reservations that have amounts in the picture by their shares of the plan. */
 static void
 rank_reservations(Picture *picture)
 {
@@ -167,8 +167,8 @@ rank_reservations(Picture *picture)
 }
 
 /*
- * Fill the places from 1.  If there are more reservations than places, the last place
- * has all remaining ones.
+ * Fill the places after place 0.  If there are more reservations than places, the last
+ * place contains the sum of the remaining reservations.
  */
 static void
 fill_places(Picture *picture)
@@ -197,7 +197,7 @@ draw(Picture *picture)
 
 /* -- rows --------------------------------------------------------------------------- */
 
-/* Make the averages of a place. */
+/* Return the average amounts of a place, one for each column. */
 static Datum
 amounts_array(const Picture *picture, int place, int type)
 {
@@ -230,7 +230,7 @@ has_type(const Picture *picture, int type)
 	return picture->plan->capacity[type] > 0;
 }
 
-/* Count the reservations of a place, and add up their shares of the plan. */
+/* Return the number of reservations in a place, and set the sum of their shares of the plan. */
 static int
 count_place(const Picture *picture, int place, double *part)
 {
@@ -267,7 +267,7 @@ put_place(ReturnSetInfo *result, const Picture *picture, int place)
 	}
 }
 
-/* Read a count that must be at least 1, and at most a limit. */
+/* Read a count, which must be between 1 and a limit. */
 static int
 count_argument(FunctionCallInfo fcinfo, int argument, const char *name, int most)
 {

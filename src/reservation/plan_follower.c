@@ -15,7 +15,10 @@
 
 /* Removes reservations because a plan has become smaller. */
 
-/* Compare by acceptance; the last accepted comes first.  Then the larger number comes first. */
+/*
+ * Compare by time of acceptance, then by number.  The last accepted reservation comes
+ * first, and among equals the larger number.
+ */
 static int
 compare_acceptance(const ListCell *a, const ListCell *b)
 {
@@ -54,8 +57,9 @@ is_excess(const YqPlan *plan, const int64 *amounts)
 }
 
 /*
- * Remove reservations at a time.  Each removal subtracts the reservation's own amounts,
- * although the plan's sums may contain more of it (S15).
+ * Remove reservations until the promises at a time fit.  Each removal counts only the
+ * reservation's own amounts, although the plan's sums may contain more for the reservation
+ * (S15).
  */
 static List *
 shrink_at(YqPlan *plan, int64 time, List *removed)
@@ -102,11 +106,12 @@ yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, bool goes_on)
 /* -- plan follower ------------------------------------------------------------- */
 
 /*
- * Changes the shares in the order of CapacitySchedulerPlanFollower.  Each change is checked as
- * CapacityScheduler.setEntitlement() does, because a refused change affects the others.
+ * Changes the shares in the same order as CapacitySchedulerPlanFollower.  Each change is
+ * checked as in CapacityScheduler.setEntitlement(), because a refused change affects the
+ * changes after it.
  */
 
-/* Tolerance of shares: CSQueueUtils.EPSILON. */
+/* Tolerance in comparing shares, from CSQueueUtils.EPSILON. */
 #define SHARE_TOLERANCE 0.0001f
 
 static const YqShare nothing = {0, 0};
@@ -181,13 +186,13 @@ compare_ids(YqReservationId a, YqReservationId b)
 	return a.number < b.number ? -1 : a.number > b.number;
 }
 
-/* A reservation that is active at the time of the round, and its queue. */
+/* A reservation that is active at the time of the round. */
 typedef struct Active
 {
 	const YqPlanReservation *reservation;
-	int			queue;			/* position of its queue */
+	int			queue;			/* position of the reservation's queue */
 	int64		amounts[YQ_MAX_RESOURCE_TYPES];
-	int64		change[YQ_MAX_RESOURCE_TYPES];	/* change of the queue's share, in amounts */
+	int64		change[YQ_MAX_RESOURCE_TYPES];	/* amounts by which the queue's share changes */
 } Active;
 
 typedef struct Round
@@ -198,7 +203,7 @@ typedef struct Round
 	YqPlanQueues *queues;
 	Active	   *active;
 	int			count;
-	float4		given;			/* sum of the shares that reservations should get */
+	float4		given;			/* sum of the shares that were set for reservations, even if they were refused */
 } Round;
 
 static int
@@ -207,7 +212,7 @@ compare_active_ids(const void *a, const void *b)
 	return compare_ids(((const Active *) a)->reservation->id, ((const Active *) b)->reservation->id);
 }
 
-/* Compare by Resource.compareTo().  The largest decrease comes first; equal changes are ordered by id. */
+/* Compare changes as Resource.compareTo() does.  The largest decrease comes first; equal changes are ordered by id. */
 static int
 compare_changes(const void *a, const void *b, void *argument)
 {
@@ -244,7 +249,7 @@ find_queue(const YqPlanQueues *queues, int count, YqReservationId id)
 	return found == NULL ? -1 : (int) (found - queues->queues);
 }
 
-/* Set the difference between the reservation's amounts and the present share of its queue of the cluster. */
+/* Set the change: the reservation's amounts less the amounts that its queue has now. */
 static void
 set_change(const Round *round, Active *active, int64 time)
 {
@@ -290,7 +295,7 @@ find_active(Round *round, int64 time)
 
 /* -- the shares ------------------------------------------------------------------------ */
 
-/* Return the share of a reservation.  "reserved" is NULL when shares are not scaled down. */
+/* Return the share of a reservation.  If "reserved" is not NULL, the shares are scaled down to fit in the plan. */
 static float4
 share_of(const Round *round, const Active *active, const int64 *reserved)
 {
@@ -319,8 +324,8 @@ expire_queues(YqPlanQueues *queues)
 }
 
 /*
- * Distribute the plan's share; decreases come first.  The maximum is the whole plan,
- * because no agent marks gangs (S8).
+ * Set the shares of the reservations; queues whose share decreases come first.  The maximum
+ * of each queue is the whole plan, because no agent marks gangs (S8).
  */
 static void
 share_out(Round *round, const int64 *reserved)

@@ -15,20 +15,20 @@
 /* -- capacity replanner -------------------------------------------------------- */
 
 /*
- * SimpleCapacityReplanner removes reservations because a plan has become smaller
- * (reservation 7).
+ * Does the work of Hadoop's SimpleCapacityReplanner: removes reservations when a plan has
+ * become smaller (reservation 7).
  *
- * No function here reads or writes a table.
+ * The functions below read and write no tables.
  */
 
 /*
  * Remove reservations from a prepared plan, at each step from "now" to the end of the
- * enforcement window.  The last accepted reservations are removed first, until the
- * promised amounts at that time fit.
+ * enforcement window.  At each step, the reservation that was accepted last is removed
+ * first, until the promised amounts fit.
  *
- * The plan contains the reservations that touch this time.  "goes_on" means that
- * further non-periodic reservations end later; otherwise the function examines no time
- * after the end of the last reservation (S5).  Returns the removed reservations
+ * The plan must contain the reservations that touch the enforcement window.  "goes_on"
+ * tells that other non-periodic reservations end after the window.  If it is false, the
+ * function stops at the end of the last reservation (S5).  Returns the removed reservations
  * (YqPlanReservation), in the order of their removal.
  */
 extern List *yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, bool goes_on);
@@ -36,17 +36,17 @@ extern List *yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, b
 /* -- plan follower ------------------------------------------------------------- */
 
 /*
- * A queue below a plan belongs to a reservation, or is the default queue, which gets
- * the rest.  Shares are fractions of the plan, floats of 32 bits as in Hadoop.  No
- * function here reads or writes a table.
+ * A queue below a plan belongs to a reservation or is the default queue, which gets the
+ * rest of the plan.  Shares are fractions of the plan, stored in 32-bit floats as in
+ * Hadoop.  The functions below read and write no tables.
  */
 
 /* Reasons why a queue keeps its share. */
 typedef enum YqShareRefusal
 {
 	YQ_SHARE_GIVEN,
-	YQ_SHARE_BEYOND_PLAN,		/* all queues together would exceed the plan */
-	YQ_SHARE_OUT_OF_RANGE		/* the share is negative, or exceeds the whole plan */
+	YQ_SHARE_BEYOND_PLAN,		/* the sum of all queues would exceed the plan */
+	YQ_SHARE_OUT_OF_RANGE		/* the share is negative, or larger than the whole plan */
 } YqShareRefusal;
 
 typedef struct YqShare
@@ -58,45 +58,45 @@ typedef struct YqShare
 typedef struct YqPlanQueue
 {
 	bool		is_default;
-	YqReservationId id;			/* not set for the default queue */
+	YqReservationId id;			/* id of the reservation; not set for the default queue */
 	bool		exists;			/* the queue existed before the round; not set for the default queue */
-	bool		is_active;		/* set by the round: the reservation is active; otherwise the queue has expired */
-	bool		is_kept;		/* the expired queue stays for this round: applications were killed there or remain */
-	bool		is_postponed;	/* applications remain for a later round */
-	YqShare		before;			/* share of an existing queue or of the default queue */
+	bool		is_active;		/* set by the round; true: the reservation is active; false: the queue has expired */
+	bool		is_kept;		/* the expired queue is kept: applications were killed there or remain there */
+	bool		is_postponed;	/* some applications remain for a later round */
+	YqShare		before;			/* share of an existing queue or of the default queue before the round */
 	YqShare		share;
-	YqShareRefusal refusal;		/* refusal of the last intended share */
+	YqShareRefusal refusal;		/* why the last share was refused */
 	float4		refused_capacity;	/* the refused share */
 } YqPlanQueue;
 
 typedef struct YqPlanQueues
 {
-	YqPlanQueue *queues;		/* the default queue first, then by id; new queues at the end */
+	YqPlanQueue *queues;		/* the default queue, then existing queues by id, then new queues */
 	int			count;
 } YqPlanQueues;
 
-/* Return a time as the follower uses it: rounded up to whole steps of the plan. */
+/* Return the time at which the follower reads a plan: "now", rounded up to a multiple of the plan's step. */
 extern int64 yq_plan_follower_time(const YqPlan *plan, int64 time);
 
-/* Set "amounts" to the amounts of all reservations of the plan at a time. */
+/* Set "amounts" to the sum of all reservations of the plan at a time. */
 extern void yq_plan_reserved_at(const YqPlan *plan, int64 time, int64 *amounts);
 
 /*
- * Compute the shares of the queues at a time at which all reservations of the plan are
- * active.
+ * Compute the shares of the queues at a time.  All reservations of the plan must be active
+ * at that time.
  *
- * The caller passes the existing queues with their shares, and the default queue.  The
- * function adds queues for other reservations, and allocates the array again.
- * "absolute_capacity" is the plan's fraction of the cluster.  With "resizes", shares
- * are scaled down when reservations have more than the plan.
+ * The caller passes the default queue and the existing queues, with their shares.  The
+ * function adds queues for other reservations, and reallocates the array.
+ * "absolute_capacity" is the plan's fraction of the cluster.  If "resizes" is set and the
+ * reservations exceed the plan, their shares are scaled down.
  */
 extern void yq_plan_follow(const YqPlan *plan, const int64 *cluster, float4 absolute_capacity, int64 time, bool resizes,
 						   YqPlanQueues *queues);
 
-/* Is the queue of a reservation new, or has the round changed its share? */
+/* Is the reservation's queue new, or has the round changed the queue's share? */
 extern bool yq_plan_queue_has_changed(const YqPlanQueue *queue);
 
-/* Explain why a queue keeps its share, and name the refused share.  The result is palloc'd. */
+/* Explain why a queue keeps its share, with the share that was refused.  The result is palloc'd. */
 extern char *yq_plan_queue_refusal_text(const YqPlanQueue *queue);
 
 #endif							/* YQ_PLAN_FOLLOWER_H */

@@ -20,7 +20,7 @@
 
 /* -- reading ---------------------------------------------------------------------- */
 
-/* Columns of the statement, in order, from 1. */
+/* Columns of the statement, numbered from 1. */
 typedef enum FoundColumn
 {
 	FOUND_VERSION = 1,
@@ -137,7 +137,7 @@ typedef struct Rows
 {
 	Datum	   *starts;
 	Datum	   *ends;
-	Datum	   *allocations;	/* NULL: the caller needs no allocations */
+	Datum	   *allocations;	/* NULL: the caller does not need the allocations */
 	int			count;
 } Rows;
 
@@ -152,8 +152,9 @@ append_row(Rows *rows, const YqHierarchy *hierarchy, int64 start, int64 end, con
 }
 
 /*
- * Append a placement.  A periodic one moves into the period that begins at the arrival;
- * a part beyond its end moves to its beginning.
+ * Append a placement.  The placement of a periodic reservation is moved into the period
+ * that begins with the arrival.  The part that exceeds the end of that period is moved to
+ * its beginning.
  */
 static void
 append_places(Rows *rows, const YqHierarchy *hierarchy, const YqPlanReservation *reservation, const YqTimeInterval *interval)
@@ -177,7 +178,7 @@ append_places(Rows *rows, const YqHierarchy *hierarchy, const YqPlanReservation 
 	}
 }
 
-/* List the rows.  "hierarchy" is NULL when the caller needs no allocations. */
+/* List the rows to write.  "hierarchy" is NULL if the caller does not need the allocations. */
 static Rows
 list_rows(const YqHierarchy *hierarchy, const YqPlanReservation *reservation)
 {

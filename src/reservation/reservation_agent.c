@@ -29,7 +29,10 @@ is_ordered(const YqReservationDefinition *definition)
 	return definition->interpreter == YQ_RESERVE_ORDER || definition->interpreter == YQ_RESERVE_ORDER_NO_GAP;
 }
 
-/* Find the interval after the placed requests, or before them. */
+/*
+ * Set the interval in which a request may be placed.  If requests are ordered, the interval
+ * begins after the requests that are already placed or, from the right, ends before them.
+ */
 static void
 find_interval(const YqPlacement *placement, int64 *start, int64 *end)
 {
@@ -54,8 +57,8 @@ weight_of(const YqReservationRequest *request)
 }
 
 /*
- * Find an interval by weight.  The time that is left besides all durations is divided
- * by the weights of requests.
+ * Set the interval of a request by its weight.  The time that exceeds the sum of all
+ * durations is distributed by the requests' weights.
  */
 static void
 find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int64 *end)
@@ -70,7 +73,7 @@ find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int6
 	find_interval(placement, start, end);
 	if (!is_ordered(definition))
 		return;
-	/* visit the requests from the last placed request to this request */
+	/* add up this request and all requests that will be placed after it */
 	for (int i = is_left ? definition->count - 1 : 0;; i += is_left ? -1 : 1)
 	{
 		weights += weight_of(&definition->requests[i]);
@@ -101,7 +104,7 @@ check_request(const YqPlan *plan, const YqReservationRequest *request)
 	return YQ_PLAN_ACCEPTED;
 }
 
-/* Do the placements form one block?  Then all times except two are ends of an even number of placements. */
+/* Do the placements form one block?  Then exactly two times are the ends of an odd number of placements. */
 static bool
 is_one_block(const YqCalculator *calculator, const YqStagePlaces *places)
 {
@@ -147,7 +150,7 @@ has_gap(const YqPlacement *placement, const YqStagePlaces *places)
 	return !is_one_block(placement->plan->calculator, places);
 }
 
-/* Let an allocator place a request. */
+/* Have an allocator place a request. */
 static YqPlanFailure
 allocate(YqPlacement *placement, int at, bool aligns, YqStagePlaces *places)
 {
@@ -228,7 +231,10 @@ begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqRes
 	return placement;
 }
 
-/* Wrap the intervals into one period, split where a period begins.  The array has room for twice as many. */
+/*
+ * Move the intervals into one period.  An interval that exceeds the period is split in two,
+ * so the array has room for twice as many intervals.
+ */
 static int
 wrap_intervals(int64 period, YqTimeInterval *intervals, int count)
 {
@@ -305,16 +311,16 @@ yq_reservation_agent_place(const YqReservationAgent *agent, YqPlan *plan, YqRese
 
 /* -- nearest definition -------------------------------------------------------- */
 
-/* Finds a definition that a user could submit instead of a refused definition. */
+/* Finds a definition that the plan would accept, when it has refused the user's definition. */
 
-/* A search among definitions that differ from the refused definition in one number. */
+/* A search among definitions that differ from the refused definition only by a number. */
 typedef struct Search
 {
 	const YqReservationDefinition *refused;
 	YqReservationDefinition variant;
-	YqReservationRequest *requests; /* requests of the variant */
+	YqReservationRequest *requests; /* requests of the tried definition */
 	void		(*vary) (struct Search *search, int64 number);
-	int64		unit;			/* milliseconds per step of the number, or the total of which the number is a part */
+	int64		unit;			/* milliseconds per unit of the number, or the number of the refused definition */
 	YqDefinitionTest accepts;
 	void	   *argument;
 } Search;
@@ -339,8 +345,8 @@ is_accepted(Search *search, int64 number)
 }
 
 /*
- * Halve the distance between an accepted and a refused number until they are
- * neighbours.  Returns the accepted definition.
+ * Halve the distance between an accepted number and a refused number until they are
+ * adjacent.  Returns the definition with the accepted number.
  */
 static const YqReservationDefinition *
 narrow(Search *search, int64 accepted, int64 refused)
@@ -398,7 +404,7 @@ part_of(int64 count, int64 number, int64 unit)
 	return Max(count * number / unit, 1);
 }
 
-/* Scale the numbers of gangs.  The largest request gets this number of gangs. */
+/* Scale the number of gangs of each request.  "number" becomes the number of gangs of the largest request. */
 static void
 vary_gangs(Search *search, int64 number)
 {
@@ -410,7 +416,7 @@ vary_gangs(Search *search, int64 number)
 	}
 }
 
-/* Scale the gang sizes.  The largest gang gets this number of containers, and each request has one gang. */
+/* Scale the gang size of each request, which then has a single gang.  "number" becomes the size of the largest gang. */
 static void
 vary_concurrency(Search *search, int64 number)
 {

@@ -13,14 +13,14 @@
 /* -- reservation agent --------------------------------------------------------- */
 
 /*
- * GreedyReservationAgent takes the first placement that fits.  AlignedPlannerWithGreedy
- * looks for windows in which the plan has little load, and uses the greedy agent if it
- * finds none.
+ * Places reservations.  GreedyReservationAgent takes the first placement that fits.
+ * AlignedPlannerWithGreedy looks for windows in which the plan has little load, and uses
+ * the greedy agent if it finds no placement.
  */
 
 /*
- * Place a reservation and add it to the plan.  It replaces a reservation with the same
- * id.  Sets *reservation if the plan accepts it.
+ * Place a reservation and add it to the plan, where it replaces a reservation with the same
+ * id.  Sets *reservation if the plan accepts the reservation.
  */
 extern YqPlanFailure yq_reservation_agent_place(const YqReservationAgent *agent, YqPlan *plan, YqReservationId id,
 												const char *username, const YqReservationDefinition *definition,
@@ -29,31 +29,31 @@ extern YqPlanFailure yq_reservation_agent_place(const YqReservationAgent *agent,
 /* -- nearest definition -------------------------------------------------------- */
 
 /*
- * Finds a definition that a user could submit instead of a refused definition; Hadoop
- * has no such search.
+ * Finds a definition that the plan would accept, when it has refused the user's definition.
+ * Hadoop has no such search.
  *
- * The search tries one definition after another; the caller tests whether the plan
- * would accept it.  A plan may refuse a definition between two that it accepts.  The
- * result is therefore near, but not always the nearest: the search first doubles its
- * step and then halves it.  No function here reads or writes a table.
+ * The search calls a function of the caller, which tests whether the plan would accept a
+ * definition.  The search first doubles the change, and then halves it.  It therefore finds
+ * a near definition, but not always the nearest one: the plan may refuse a definition
+ * between two accepted definitions.  The functions below read and write no tables.
  */
 
-/* Would the plan accept the definition? */
+/* Returns whether the plan would accept the definition. */
 typedef bool (*YqDefinitionTest) (const YqReservationDefinition *definition, void *argument);
 
 /*
- * Find an accepted definition with a later deadline.  The deadline moves by a multiple
- * of "step" milliseconds, at most to "latest".  The result is palloc'd, or NULL when
- * none is accepted.
+ * Find an accepted definition with a later deadline.  The deadline is moved by a multiple
+ * of "step" milliseconds, but not beyond "latest".  The result is palloc'd, or NULL if no
+ * definition is accepted.
  */
 extern const YqReservationDefinition *yq_nearest_with_later_deadline(const YqReservationDefinition *definition,
 																	 int64 step, int64 latest,
 																	 YqDefinitionTest accepts, void *argument);
 
 /*
- * Find an accepted definition with fewer gangs in each request, in proportion.  If one
- * gang in each request is too much, the gangs become smaller.  The result is palloc'd,
- * or NULL when none is accepted.
+ * Find an accepted definition with fewer gangs; the requests keep their proportions.  If
+ * even one gang per request is too much, the gangs are made smaller.  The result is
+ * palloc'd, or NULL if no definition is accepted.
  */
 extern const YqReservationDefinition *yq_nearest_with_fewer_containers(const YqReservationDefinition *definition,
 																	   YqDefinitionTest accepts, void *argument);

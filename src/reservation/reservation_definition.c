@@ -28,7 +28,7 @@
 int64
 yq_reservation_time(TimestampTz time, const char *name)
 {
-	/* times near the end of timestamptz do not fit in microseconds since 1970 */
+	/* times near the end of timestamptz overflow when counted in microseconds since 1970 */
 	if (TIMESTAMP_NOT_FINITE(time) || time < -EPOCH_DIFFERENCE || time > PG_INT64_MAX - EPOCH_DIFFERENCE)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
@@ -72,7 +72,7 @@ yq_reservation_duration(const Interval *interval, const char *name)
 
 /* -- reading ------------------------------------------------------------------------ */
 
-/* Attributes of yquota.reservation_request, in order. */
+/* Attributes of the type yquota.reservation_request, in order. */
 typedef enum RequestAttribute
 {
 	REQUEST_CAPABILITY,
@@ -82,7 +82,7 @@ typedef enum RequestAttribute
 	REQUEST_ATTRIBUTES
 } RequestAttribute;
 
-/* Attributes of yquota.reservation_contract that affect decisions, in order. */
+/* Attributes of the type yquota.reservation_contract on which decisions depend, in order. */
 typedef enum DefinitionAttribute
 {
 	DEFINITION_ARRIVAL,
@@ -95,7 +95,7 @@ typedef enum DefinitionAttribute
 	DEFINITION_ATTRIBUTES
 } DefinitionAttribute;
 
-/* Read the amounts of the types that the hierarchy knows. */
+/* Read the amounts of the resource types in the hierarchy. */
 static void
 read_capability(const YqHierarchy *hierarchy, Datum capability, int64 *amounts)
 {
@@ -107,7 +107,7 @@ read_capability(const YqHierarchy *hierarchy, Datum capability, int64 *amounts)
 				 errmsg_internal("%s", verdict.reason)));
 }
 
-/* Check that no amount is negative, and that the total of all containers of a request fits. */
+/* Check that no amount is negative, and that the sum over a request's containers does not overflow. */
 static void
 check_capability(const YqHierarchy *hierarchy, const YqReservationRequest *request)
 {
@@ -294,7 +294,7 @@ shortest_duration(const YqReservationDefinition *definition)
 	return duration;
 }
 
-/* Find the largest gang by the calculator.  The result is palloc'd. */
+/* Find the gang that is the largest for the calculator.  The result is palloc'd. */
 static const int64 *
 largest_gang(const YqHierarchy *hierarchy, const YqReservationDefinition *definition, const int64 *capacity)
 {
@@ -352,7 +352,7 @@ check_recurrence(const YqReservationSettings *settings, const YqReservationDefin
 	return (YqReservationVerdict) {.accepted = true};
 }
 
-/* Refuse definitions for which a decision would take too long. */
+/* Refuse a definition if deciding about it would take too long. */
 static YqReservationVerdict
 check_limits(const YqReservationSettings *settings, const YqReservationDefinition *definition)
 {

@@ -22,49 +22,51 @@
 #include "reservation/reservation_agent.h"
 #include "utils/timestamp.h"
 
-/* The answer to a user: accepted, or the rule that refuses. */
+/* The answer to a user: accepted, or refused by a rule. */
 typedef struct YqReservationVerdict
 {
 	bool		accepted;
-	const char *decided_by;		/* NULL when the definition is accepted */
+	const char *decided_by;		/* name of the rule; NULL: accepted */
 	const char *reason;
-	const int64 *asked;			/* this and the next member are NULL when the rule concerns no amounts */
+	const int64 *asked;			/* this member and the next are NULL if the rule is not about amounts */
 	const int64 *maximum;
 } YqReservationVerdict;
 
 extern YqReservationVerdict yq_reservation_refuse(const char *decided_by, const char *reason);
 
-/* The last time in milliseconds that timestamptz can express. */
+/* The last time that timestamptz can express, in milliseconds. */
 #define YQ_RESERVATION_TIME_ENDS (PG_INT64_MAX / 1000)
 
-/* Convert a time, which must be finite and in whole milliseconds.  Error messages call it "name". */
+/*
+ * Convert a time to milliseconds.  The time must be finite and a whole number of
+ * milliseconds.  "name" appears in error messages.
+ */
 extern int64 yq_reservation_time(TimestampTz time, const char *name);
 
-/* Convert a time to timestamptz. */
+/* Convert a time in milliseconds to timestamptz. */
 extern TimestampTz yq_reservation_timestamp(int64 time);
 
 /*
- * Return the milliseconds of an interval, which must be whole.  A day has 24 hours;
- * months are not allowed.
+ * Convert an interval to milliseconds, of which it must be a whole number.  Days count as
+ * 24 hours; months are refused.
  */
 extern int64 yq_reservation_duration(const Interval *interval, const char *name);
 
 /*
- * Read a value of yquota.reservation_contract, palloc'd.  A NULL attribute is an error,
- * but the list of requests may be empty.
+ * Read a value of yquota.reservation_contract, palloc'd.  NULL attributes are refused, but
+ * the list of requests may be empty.
  */
 extern YqReservationDefinition *yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row);
 
 /*
- * Copy a value of yquota.reservation_contract, with the deadline, containers and
- * concurrencies of a definition.
+ * Copy a value of yquota.reservation_contract.  The deadline and the requests' containers
+ * and concurrencies are taken from a definition.
  */
 extern HeapTupleHeader yq_reservation_definition_revise(HeapTupleHeader row, const YqReservationDefinition *definition);
 
 /*
- * Check a definition by the rules of Hadoop's ReservationInputValidator, in its order,
- * and then by yquota's own limits.  A definition that no plan could ever accept is an
- * error.
+ * Check a definition by the rules of Hadoop's ReservationInputValidator, in Hadoop's order,
+ * and then by yquota's limits.  Raises an error for a definition that no plan could accept.
  */
 extern YqReservationVerdict yq_reservation_definition_check(const YqHierarchy *hierarchy, const YqReservationSettings *settings,
 															const YqReservationDefinition *definition,

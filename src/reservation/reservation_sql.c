@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
 PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
 PG_FUNCTION_INFO_V1(yq_sql_update_reservation);
 
-/* Length limit of the columns of yquota.reservation_definition. */
+/* Largest length of texts in yquota.reservation_definition. */
 #define NAME_MAX_BYTES 255
 
 /* -- changes ---------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ subject_argument(FunctionCallInfo fcinfo, int username, int groups)
 	return subject;
 }
 
-/* Read an id, which must be in the canonical spelling of its number. */
+/* Read a reservation id, which must be spelled canonically. */
 static char *
 id_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -62,7 +62,7 @@ id_argument(FunctionCallInfo fcinfo, int argument)
 	return yq_reservation_id_text(yq_reservation_id_parse(id));
 }
 
-/* Read the definition.  A NULL definition is refused later, after the checks of the plan. */
+/* Read the definition.  NULL is refused later, after the plan has been checked. */
 static HeapTupleHeader
 definition_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -101,7 +101,7 @@ put_cost(YqRowBuilder *row, const char *cost)
 			   DirectFunctionCall3(numeric_in, CStringGetDatum(cost), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)), cost == NULL);
 }
 
-/* Put the columns id, accepted, decided_by and reason. */
+/* Append the columns id, accepted, decided_by and reason. */
 static YqRowBuilder
 begin_answer(const YqReservationCall *call, const YqReservationAnswer *answer)
 {
@@ -148,7 +148,7 @@ yq_sql_submit_reservation(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
 }
 
-/* place_reservation(queue, username, groups, project, definition): as if it were submitted */
+/* place_reservation(queue, username, groups, project, definition): a dry run of a submission */
 Datum
 yq_sql_place_reservation(PG_FUNCTION_ARGS)
 {
@@ -197,7 +197,7 @@ yq_sql_delete_reservation(PG_FUNCTION_ARGS)
 
 /* -- lists ------------------------------------------------------------------------- */
 
-/* Read the start.  NULL means the beginning of time, as for clients of Hadoop that give no time. */
+/* Read the start.  NULL is the beginning of time, as in Hadoop when a client gives no time. */
 static int64
 from_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -255,16 +255,16 @@ yq_sql_reservation_occurs(PG_FUNCTION_ARGS)
 
 /* -- a plan over time ------------------------------------------------------------------ */
 
-/* The promises to a user. */
+/* The promises to a user over time. */
 typedef struct UserPart
 {
 	const char *username;
 	YqStepFunction *committed;
-	int			step;			/* step that holds in the current interval; -1: none */
-	char	   *text;			/* text of this step; NULL: no amounts */
+	int			step;			/* number of the step at the current time; -1: none yet */
+	char	   *text;			/* the amounts of this step as text; NULL: no amounts */
 } UserPart;
 
-/* A plan to report, and the functions from which it is read. */
+/* A plan to report over time, with the functions that the report reads. */
 typedef struct Report
 {
 	MemoryContext context;
@@ -272,11 +272,11 @@ typedef struct Report
 	const YqPlan *plan;
 	YqStepFunction *committed;
 	List	   *users;			/* UserPart elements */
-	int64	   *times;			/* times of changes, ascending */
+	int64	   *times;			/* times at which amounts change, ascending */
 	int			time_count;
 } Report;
 
-/* Compare users in the order of the members of an object, so that the object is sorted in each interval. */
+/* Compare users in jsonb's order of keys, so that no object has to be sorted. */
 static int
 compare_users(const ListCell *a, const ListCell *b)
 {
@@ -307,7 +307,7 @@ add_users(Report *report, int64 start, int64 end)
 	list_sort(report->users, compare_users);
 }
 
-/* Find both ends, and the steps between them. */
+/* Collect the times of both ends and of all steps between them. */
 static void
 find_times(Report *report, int64 start, int64 end)
 {
@@ -345,8 +345,8 @@ find_times(Report *report, int64 start, int64 end)
 }
 
 /*
- * Return the text of the user's amounts at a time, or NULL if there are none.  Times
- * must ascend from call to call.
+ * Return the user's amounts at a time as text, or NULL if the user has none.  Each call
+ * must pass a later time than the call before.
  */
 static char *
 text_at(const Report *report, UserPart *user, int64 time)
@@ -376,7 +376,7 @@ string_value(const char *string)
 	return value;
 }
 
-/* Make an object with a member for each user with amounts. */
+/* Make an object that maps each user with amounts to the amounts. */
 static Datum
 users_at(const Report *report, int64 time)
 {
@@ -420,7 +420,7 @@ put_interval(ReturnSetInfo *result, const Report *report, int64 start, int64 end
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Put the intervals into the result.  The memory of each interval is freed before the next. */
+/* Append the intervals to the result.  The memory of each interval is freed before the next interval. */
 static void
 put_intervals(ReturnSetInfo *result, const Report *report)
 {
@@ -505,12 +505,13 @@ yq_sql_plans_now(PG_FUNCTION_ARGS)
 /* -- follow sql ---------------------------------------------------------------- */
 
 /*
- * Offers rounds of the plan follower as a SQL function, see sql/reservation/396_plan_follower.sql.
+ * Provides rounds of the plan follower as a SQL function; see
+ * sql/reservation/396_plan_follower.sql.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_follow_plans);
 
-/* A row of the result. */
+/* A row of the function's result. */
 typedef struct ResultRow
 {
 	const char *outcome;
@@ -562,7 +563,7 @@ put_applications(ReturnSetInfo *result, const YqPlanRound *round)
 	}
 }
 
-/* Put the row of a queue, and a second row if its share was refused. */
+/* Append the row of a queue.  If the queue's share was refused, a second row reports the refusal. */
 static void
 put_queue(ReturnSetInfo *result, const YqPlanRound *round, const YqPlanQueue *queue)
 {

@@ -28,9 +28,9 @@ find_available(const YqPlacement *placement, int64 start, int64 end, YqPlanFailu
 }
 
 /*
- * Return the amounts that the user could have between two times, by
- * yq_plan_available().  The result is computed only once for all requests that may be
- * placed anywhere between arrival and deadline.
+ * Return the amounts that are available to the user between two times, from
+ * yq_plan_available().  The result for the whole time from arrival to deadline is computed
+ * only once.
  */
 static const YqStepFunction *
 stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
@@ -47,7 +47,7 @@ stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *f
 	return placement->available;
 }
 
-/* Set "amounts" to the amounts of this number of gangs of a request. */
+/* Set "amounts" to the size of "gangs" gangs of a request. */
 static void
 stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts)
 {
@@ -56,9 +56,9 @@ stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, i
 }
 
 /*
- * Return how many gangs fit in given amounts.
+ * Return how many gangs fit in the given amounts.
  *
- * As in Java, NaN becomes 0.
+ * NaN becomes 0, as in Java.
  */
 static int64
 stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang)
@@ -81,17 +81,17 @@ yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *requ
 /* Places gangs where they first fit (reservation 6.3). */
 
 /*
- * A search over the steps of the amounts that the plan has left.  It returns each step
- * with its start or, in a search from the right, with its end.
+ * A search through the steps of a plan's available amounts.  From the left, each step is
+ * returned with its start; from the right, with its end.
  */
 typedef struct GreedySearch
 {
 	const YqStepFunction *net;
 	bool		is_left;
-	int			first;			/* steps of the searched range */
+	int			first;			/* first and last step of the searched range */
 	int			last;
 	int			at;
-	int64		reached;		/* from the right: the end of the next step */
+	int64		reached;		/* searches from the right: end of the step that is returned next */
 } GreedySearch;
 
 static void
@@ -105,7 +105,7 @@ begin_greedy_search(GreedySearch *search, int64 start, int64 end)
 	search->reached = end;
 }
 
-/* Return the last step of the range before a time, or -1. */
+/* Return the last step before a time within the range, or -1. */
 static int
 step_before(const GreedySearch *search, int64 time)
 {
@@ -117,7 +117,7 @@ step_before(const GreedySearch *search, int64 time)
 	return step < search->first ? -1 : step;
 }
 
-/* Return the first step of the range after a time, or -1. */
+/* Return the first step after a time within the range, or -1. */
 static int
 step_after(const GreedySearch *search, int64 time)
 {
@@ -126,7 +126,7 @@ step_after(const GreedySearch *search, int64 time)
 	return step > search->last ? -1 : step;
 }
 
-/* Find the next step.  Returns false at the end of the range.  A step whose amounts are NULL is undefined. */
+/* Find the next step.  Returns false at the end of the range. *amounts is NULL if the step is undefined. */
 static bool
 next_step(GreedySearch *search, int64 start, int64 *time, const int64 **amounts)
 {
@@ -151,9 +151,8 @@ next_step(GreedySearch *search, int64 start, int64 *time, const int64 **amounts)
 }
 
 /*
- * Return the largest number of gangs, up to "wanted", that fit during the whole
- * duration at one end of the range.  Sets *limit to the time at which no more gangs
- * fit, or to -1.
+ * Return how many gangs, up to "wanted", fit for the whole duration at the left or right
+ * end of the range.  Sets *limit to the time of the step that limits the number, or to -1.
  */
 static int64
 gangs_at_end(const YqPlacement *placement, GreedySearch *search, int64 start, int64 end, int64 duration, int64 wanted,
@@ -210,10 +209,7 @@ undo_places(YqPlacement *placement, YqStagePlaces *places)
 	places->count = 0;
 }
 
-/*
- * Return the plan's available amounts less the changes of earlier requests.  The
- * changes of this request are not subtracted.
- */
+/* Return the plan's available amounts less the amounts of the requests that are already placed. */
 static YqStepFunction *
 find_net(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
 {
@@ -266,12 +262,11 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 /* -- aligned allocator --------------------------------------------------------- */
 
 /*
- * Places gangs in windows of their duration in which the plan has little load
- * (reservation 6.4).
+ * Places gangs in windows of their duration, where the plan has the least load (reservation
+ * 6.4).
  *
- * Windows do not overlap, so a gang in one window changes neither the cost nor the room
- * of another window.  The placed gangs are kept per window, and change the plan only at
- * the end.
+ * Windows do not overlap, so a gang changes the cost and the room only of its own window.
+ * The gangs of each window are counted first, and are added to the changes only at the end.
  */
 
 typedef struct Window
@@ -280,19 +275,19 @@ typedef struct Window
 	int64		end;
 	int64		placed;			/* gangs */
 	int64		room;			/* number of further gangs that fit */
-	double		cost;			/* sum of the load ratio per step */
-	bool		is_left;		/* among equal costs, the earlier window comes first; otherwise the later one */
+	double		cost;			/* sum over the window's steps of the fraction of the capacity that is used */
+	bool		is_left;		/* true: the earlier of two windows with equal cost comes first; false: the later one */
 } Window;
 
 typedef struct AlignedSearch
 {
 	YqPlacement *placement;
 	int64		duration;
-	const YqStepFunction *net;	/* available amounts of the plan, without changes */
+	const YqStepFunction *net;	/* available amounts, without the changes by placed requests */
 	int64		gang[YQ_MAX_RESOURCE_TYPES];
 } AlignedSearch;
 
-/* Compare windows in reverse order of cost, because a binaryheap has its largest element on top. */
+/* Compare windows in reverse order of cost, because the largest element of a binaryheap comes first. */
 static int
 compare_windows(Datum a, Datum b, void *argument)
 {
@@ -306,11 +301,11 @@ compare_windows(Datum a, Datum b, void *argument)
 	return first->is_left ? order : -order;
 }
 
-/* Walk through two functions over [start, end) at the same time. */
+/* A walk through two functions at the same time, over [start, end). */
 typedef struct Walk
 {
 	const YqStepFunction *functions[2];
-	int			steps[2];		/* current steps; -1 for none */
+	int			steps[2];		/* current steps of both functions; -1: before the first step */
 	int64		time;
 	int64		end;
 } Walk;
@@ -321,7 +316,7 @@ begin_walk(const YqStepFunction *a, const YqStepFunction *b, int64 start, int64 
 	return (Walk) {{a, b}, {yq_steps_find(a, start), yq_steps_find(b, start)}, start, end};
 }
 
-/* Return the values that hold from *start to *stop; NULL means undefined.  Returns false at the end. */
+/* Return the two values between *start and *stop; NULL is an undefined value.  Returns false at the end. */
 static bool
 next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **b)
 {
@@ -351,7 +346,7 @@ next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **
 	return true;
 }
 
-/* Add amounts to "to", unless they are undefined. */
+/* Add amounts to "to"; NULL adds nothing. */
 static void
 add_known(const YqCalculator *calculator, int64 *to, const int64 *amounts)
 {
@@ -382,7 +377,7 @@ find_cost(const AlignedSearch *search, Window *window)
 		memcpy(amounts, placed, sizeof(amounts));
 		add_known(plan->calculator, amounts, load);
 		add_known(plan->calculator, amounts, changes);
-		/* merge intervals with the same load, because a sum of floating-point numbers depends on its terms */
+		/* merge intervals with the same load, because rounding makes a sum of floats depend on its terms */
 		if (start > window->start && !yq_amounts_are_equal(plan->calculator, amounts, previous))
 		{
 			window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (start - since) / plan->step;
@@ -393,7 +388,7 @@ find_cost(const AlignedSearch *search, Window *window)
 	window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (window->end - since) / plan->step;
 }
 
-/* Find the room of a window.  Returns false when the plan has promised more than it has at some time. */
+/* Compute how many more gangs fit in a window.  Returns false if at some time more is promised than the plan has. */
 static bool
 find_room(const AlignedSearch *search, Window *window)
 {
@@ -439,8 +434,8 @@ make_window(const AlignedSearch *search, int64 start)
 }
 
 /*
- * List all windows of a range that have room, by cost.  Returns NULL when the plan has
- * promised more than it has at some time.
+ * Make a heap of all windows with room in a range, ordered by cost.  Returns NULL if at
+ * some time more is promised than the plan has.
  */
 static binaryheap *
 list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
@@ -463,7 +458,7 @@ list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
 	return heap;
 }
 
-/* Return how many gangs are placed in a window at once, at most. */
+/* Return the largest number of gangs that are put into a window in one step. */
 static int64
 gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
 {
@@ -472,7 +467,7 @@ gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
 	return Max(even / agent->smoothness, 1);
 }
 
-/* Put gangs into the cheapest windows.  Returns the windows with gangs in *chosen. */
+/* Put gangs into the cheapest windows, step by step.  Sets *chosen to the windows that got gangs. */
 static YqPlanFailure
 fill_windows(const AlignedSearch *search, binaryheap *heap, int64 gangs, int64 at_once, List **chosen)
 {
@@ -497,7 +492,7 @@ fill_windows(const AlignedSearch *search, binaryheap *heap, int64 gangs, int64 a
 	return gangs > 0 ? YQ_PLAN_NO_ROOM : YQ_PLAN_ACCEPTED;
 }
 
-/* Make the placements.  Neighbours with equal amounts become one placement, as in their sum. */
+/* Make the placements.  Adjacent windows with equal amounts become one placement. */
 static void
 make_places(const AlignedSearch *search, const List *chosen, YqStagePlaces *places)
 {

@@ -13,18 +13,18 @@
 /* ReservationRequestInterpreter */
 typedef enum YqReservationInterpreter
 {
-	YQ_RESERVE_ANY,				/* the first request that fits is placed */
-	YQ_RESERVE_ALL,				/* all requests are placed, at any times */
-	YQ_RESERVE_ORDER,			/* each request is placed after the end of its predecessor */
-	YQ_RESERVE_ORDER_NO_GAP		/* each request is placed directly after its predecessor */
+	YQ_RESERVE_ANY,				/* R_ANY: one request is placed, the first that fits */
+	YQ_RESERVE_ALL,				/* R_ALL: all requests are placed, at any times */
+	YQ_RESERVE_ORDER,			/* R_ORDER: each request is placed after the end of the request before it */
+	YQ_RESERVE_ORDER_NO_GAP		/* R_ORDER_NO_GAP: each request starts when the request before it ends */
 } YqReservationInterpreter;
 
 typedef struct YqReservationRequest
 {
-	int64		capability[YQ_MAX_RESOURCE_TYPES];	/* amounts of one container */
+	int64		capability[YQ_MAX_RESOURCE_TYPES];	/* size of one container */
 	int32		containers;
-	int32		concurrency;	/* number of containers that run together as a gang */
-	int64		duration;		/* duration of each gang; more than 0 */
+	int32		concurrency;	/* number of containers that must run at the same time, as a gang */
+	int64		duration;		/* duration of each gang; greater than 0 */
 } YqReservationRequest;
 
 typedef struct YqReservationDefinition
@@ -41,23 +41,23 @@ typedef struct YqReservationAgent
 {
 	bool		aligns;			/* AlignedPlannerWithGreedy */
 	bool		favors_early;	/* favor-early-allocation */
-	int			smoothness;		/* smoothness-factor; more than 0 */
+	int			smoothness;		/* smoothness-factor; greater than 0 */
 } YqReservationAgent;
 
-/* The reservation that is being placed. */
+/* A reservation while the agent places it. */
 typedef struct YqPlacement
 {
 	const YqReservationAgent *agent;
 	const YqPlan *plan;
 	const YqReservationDefinition *definition;
 	const char *username;
-	const YqPlanReservation *old;	/* reservation that is replaced; NULL: none */
-	YqStepFunction *load;		/* load of the plan, without the old reservation */
-	YqStepFunction *changes;	/* changes by earlier requests */
-	YqStepFunction *result;		/* placements of earlier requests */
-	const YqStepFunction *available;	/* available from arrival to deadline; NULL: not needed yet */
-	MemoryContext context;		/* context in which these functions live */
-	int64		windows;		/* number of windows that this request and later ones may still examine */
+	const YqPlanReservation *old;	/* the old reservation, which will be replaced; NULL: none */
+	YqStepFunction *load;		/* the plan's load, less that of the old reservation */
+	YqStepFunction *changes;	/* sum of the requests that are already placed */
+	YqStepFunction *result;		/* placements of the requests that are already placed */
+	const YqStepFunction *available;	/* amounts available from arrival to deadline; NULL: not computed yet */
+	MemoryContext context;		/* memory context of these functions */
+	int64		windows;		/* number of windows that the remaining requests may examine */
 } YqPlacement;
 
 /* The placements of a request, palloc'd. */
@@ -67,18 +67,16 @@ typedef struct YqStagePlaces
 	int			count;
 } YqStagePlaces;
 
-/*
- * Place all gangs of a request between two times.  Returns YQ_PLAN_NO_ROOM when they do not fit.
- */
+/* Place all gangs of a request between two times.  Returns YQ_PLAN_NO_ROOM if they do not fit. */
 extern YqPlanFailure yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
 											   int64 start, int64 end, YqStagePlaces *places);
 extern YqPlanFailure yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
 												int64 start, int64 end, YqStagePlaces *places);
 
-/* Round a time that is not negative up to whole steps. */
+/* Round a non-negative time up to a multiple of the step. */
 extern int64 yq_stage_round_up(int64 time, int64 step);
 
-/* Return a duration, rounded up to whole steps of the plan. */
+/* Return a request's duration, rounded up to a multiple of the plan's step. */
 extern int64 yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *request);
 
 #endif							/* YQ_STAGE_ALLOCATOR_H */

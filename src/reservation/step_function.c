@@ -71,7 +71,7 @@ make_room(YqStepFunction *function, int count)
 	function->room = room;
 }
 
-/* Set a step.  NULL amounts make it undefined. */
+/* Set a step.  The step is undefined if "amounts" is NULL. */
 static void
 set_step(YqStepFunction *function, int step, int64 time, const int64 *amounts)
 {
@@ -81,7 +81,7 @@ set_step(YqStepFunction *function, int step, int64 time, const int64 *amounts)
 			sizeof(int64) * function->calculator->types);
 }
 
-/* Append a step.  A step at the time of the last step replaces that step. */
+/* Append a step.  If the last step has the same time, it is replaced. */
 static void
 append_step(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -206,7 +206,7 @@ yq_steps_intervals(const YqStepFunction *function, YqTimeInterval **intervals)
 	return count;
 }
 
-/* Put a step.  It need not become the last step, because closing steps may lie after the range. */
+/* Put a step, not necessarily at the end: the closing steps of a range may lie after the range. */
 void
 yq_steps_put(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -238,8 +238,8 @@ yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end
 }
 
 /*
- * Expand a periodic function.  As in Hadoop, it starts with the step that holds at
- * "start", and the range is never closed.
+ * Expand a periodic function into the steps of a range.  As in Hadoop, the range begins
+ * with the step in force at "start", and has no closing step.
  */
 static YqStepFunction *
 unroll(const YqStepFunction *function, int64 start, int64 end)
@@ -254,7 +254,7 @@ unroll(const YqStepFunction *function, int64 start, int64 end)
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < function->count; j++)
 		{
-			/* at YQ_TIME_ENDS the sum wraps around, so the closing step is put only once */
+			/* this sum overflows for YQ_TIME_ENDS, so the closing step is put only once */
 			int64		time = function->times[j] + i * function->period;
 
 			if (time >= previous && start - relative_start + time <= end)
@@ -300,8 +300,9 @@ negate(const YqCalculator *calculator, int64 *result, const int64 *a)
 }
 
 /*
- * Negate the steps, for an empty left side.  A failure here differs from other failures
- * (semantics/reservations 4.1).
+ * Subtract from an empty left side, by negating the steps.  This function fails in other
+ * cases than the subtraction from a left side that is not empty (semantics/reservations
+ * 4.1).
  */
 static YqStepFunction *
 negate_steps(YqStepFunction *function, YqStepOperator operator)
@@ -321,8 +322,8 @@ negate_steps(YqStepFunction *function, YqStepOperator operator)
 }
 
 /*
- * Combine two values; NULL means undefined.  The result may be in "scratch".  Returns
- * false when it would be negative.
+ * Combine two values; NULL is an undefined value.  The result may point to "scratch".
+ * Returns false if the result would be negative but must not be.
  */
 static bool
 combine(const YqCalculator *calculator, const int64 *cluster, YqStepOperator operator,
@@ -355,7 +356,7 @@ combine(const YqCalculator *calculator, const int64 *cluster, YqStepOperator ope
 	return true;
 }
 
-/* Append a step if it is needed: only an undefined step may follow an undefined step. */
+/* Append a step if it changes the value.  After an undefined step, only another undefined step is appended. */
 static void
 append_if_needed(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -455,7 +456,7 @@ delete_if_like_previous(YqStepFunction *function, int64 time)
 		delete_step(function, step);
 }
 
-/* Split at a time: add a step there with the value that holds there.  Returns its position. */
+/* Split the step at a time: add a step there that has the same value.  Returns the position of the added step. */
 static int
 split_at(YqStepFunction *function, int64 time)
 {
@@ -470,8 +471,8 @@ split_at(YqStepFunction *function, int64 time)
 }
 
 /*
- * Change an interval.  All changes except the first addition end with an undefined
- * step, as in Hadoop's merge.
+ * Add to the values in an interval, or subtract from them.  After every change but the
+ * first, the function ends with an undefined step, as after a merge in Hadoop.
  */
 static void
 change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts, bool adds)
@@ -488,7 +489,7 @@ change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *a
 		else
 			yq_amounts_subtract(function->calculator, yq_step_amounts(function, i), amounts);
 	}
-	/* the former first step may now equal the zero before it */
+	/* the step that was first may now be zero, like the value before it */
 	delete_if_like_previous(function, end);
 	delete_if_like_previous(function, begin);
 	delete_if_like_previous(function, start);
@@ -512,7 +513,7 @@ yq_steps_add_interval(YqStepFunction *function, int64 start, int64 end, const in
 	return true;
 }
 
-/* Do the amounts hold during the whole interval? */
+/* Does the function have at least these amounts during the whole interval? */
 static bool
 has_interval(const YqStepFunction *function, int64 start, int64 end, const int64 *amounts)
 {
@@ -537,7 +538,7 @@ yq_steps_remove_interval(YqStepFunction *function, int64 start, int64 end, const
 
 /* -- a sum ------------------------------------------------------------------------ */
 
-/* A change of the sum at a time. */
+/* A time at which the sum changes by some amounts. */
 typedef struct Change
 {
 	int64		time;
@@ -554,7 +555,7 @@ struct YqStepSum
 	int			room;
 };
 
-/* inline the comparison, because the server's qsort() would call a function for each pair */
+/* inline the comparison; the server's qsort() would call a function for each comparison */
 #define ST_SORT sort_changes
 #define ST_ELEMENT_TYPE Change
 #define ST_COMPARE(a, b) ((a)->time < (b)->time ? -1 : (a)->time > (b)->time)
@@ -626,9 +627,9 @@ yq_steps_make_sum(const YqCalculator *calculator, int64 period, const YqTimeInte
 /* -- a period ---------------------------------------------------------------------- */
 
 /*
- * Move the steps into the first period.  Steps after its end move to its front.  Each
- * moved step takes the value that already holds at its new time; before it, the last
- * value of the function holds.
+ * Move the steps into the first period.  A step after the end of the period moves to the
+ * front of the period, and takes the value that the function already has there.  Until that
+ * step, the value of the moved step itself holds.
  */
 YqStepFunction *
 yq_steps_make_periodic(const YqStepFunction *function, int64 period)

@@ -22,7 +22,7 @@
 
 #include "queues/calculator.h"
 
-/* The ends of time. */
+/* The first and the last possible time. */
 #define YQ_TIME_BEGINS PG_INT64_MIN
 #define YQ_TIME_ENDS PG_INT64_MAX
 
@@ -38,7 +38,7 @@ typedef struct YqStepFunction
 	int64	   *amounts;		/* step after step */
 } YqStepFunction;
 
-/* Amounts that hold from "start" until before "end". */
+/* Amounts from "start" up to, but not including, "end". */
 typedef struct YqTimeInterval
 {
 	int64		start;
@@ -50,81 +50,93 @@ typedef enum YqStepOperator
 {
 	YQ_STEPS_ADD,
 	YQ_STEPS_SUBTRACT,
-	YQ_STEPS_SUBTRACT_WITHIN,	/* fails if the right side exceeds the left side in any type */
-	YQ_STEPS_MIN,				/* takes the smaller of two resources, compared as a whole */
+	YQ_STEPS_SUBTRACT_WITHIN,	/* fails if the right value exceeds the left value in any type */
+	YQ_STEPS_MIN,				/* takes the smaller value; all types are compared together */
 	YQ_STEPS_MAX
 } YqStepOperator;
 
-/* The amounts of a step. */
+/* Return a step's amounts. */
 #define yq_step_amounts(function, step) \
 	((function)->amounts + (Size) (step) * (function)->calculator->types)
 
-/* Make a function without steps.  If the period is not 0, it is a periodic function. */
+/* Make a function without steps.  If the period is not 0, the function is periodic. */
 extern YqStepFunction *yq_steps_make(const YqCalculator *calculator, int64 period);
 
-/* Make a function that is constant from a time. */
+/* Make a function that is constant from a time on. */
 extern YqStepFunction *yq_steps_make_constant(const YqCalculator *calculator, int64 start, const int64 *amounts);
 
 /*
- * Make the sum of intervals, which may be in any order.  The result is as if they had
- * been added one by one, but without the steps that additions and removals leave
- * behind.
+ * Make the sum of intervals, which may be in any order.  The result has the same values as
+ * if they had been added one by one.  It lacks the steps that later additions and removals
+ * would leave behind.
  */
 extern YqStepFunction *yq_steps_make_sum(const YqCalculator *calculator, int64 period,
 										 const YqTimeInterval *intervals, int count);
 
-/* Make the sum of intervals that are added one by one.  Their amounts must stay in place until the end. */
+/*
+ * Make the sum of intervals that are added one by one.  The amounts are not copied, so they
+ * must exist until yq_steps_end_sum().
+ */
 typedef struct YqStepSum YqStepSum;
 extern YqStepSum *yq_steps_begin_sum(const YqCalculator *calculator, int64 period);
 extern void yq_steps_add_to_sum(YqStepSum *sum, int64 start, int64 end, const int64 *amounts);
 extern YqStepFunction *yq_steps_end_sum(YqStepSum *sum);
 
-/* Make a function that repeats another function, which is not empty, with a period (reservation 4.2). */
+/* Make a periodic function that repeats a function, which must not be empty (reservation 4.2). */
 extern YqStepFunction *yq_steps_make_periodic(const YqStepFunction *function, int64 period);
 
 extern void yq_steps_free(YqStepFunction *function);
 
 /*
- * Return the last step at or before a time, or -1.  The binary search is cheap enough for frequent
- * calls.
+ * Return the position of the last step at or before a time, or -1.  The binary search is
+ * cheap enough for frequent calls.
  */
 extern int	yq_steps_find(const YqStepFunction *function, int64 time);
 
-/* Set "amounts" to the value at a time, or to zero where the function is undefined. */
+/* Set "amounts" to the value at a time; an undefined value becomes zero. */
 extern void yq_steps_at(const YqStepFunction *function, int64 time, int64 *amounts);
 
-/* Return the time of the first step, and of the last defined step; -1 if there is none. */
+/* Return the time of the first step, or of the last defined step; -1 if there is no such step. */
 extern int64 yq_steps_earliest(const YqStepFunction *function);
 extern int64 yq_steps_latest(const YqStepFunction *function);
 
-/* Is the function zero over all time? */
+/* Is the function zero at all times? */
 extern bool yq_steps_are_empty(const YqStepFunction *function);
 
 /*
- * Add amounts over an interval, or subtract them.  Zero amounts change nothing.  If a
- * periodic function does not contain the interval, or contains less than the amounts to
- * subtract, the call changes nothing and returns false.
+ * Add amounts in an interval, or subtract them.  Zero amounts change nothing.  The
+ * functions return false and change nothing if the function is periodic and the interval is
+ * not within the period.  So does subtraction of more than a periodic function has.
  */
 extern bool yq_steps_add_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 extern bool yq_steps_remove_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 
-/* Limit on the repeated steps of a periodic function that is expanded; more would use too much memory. */
+/*
+ * Limit on the number of steps that expanding a periodic function may produce.  More steps
+ * would take too much memory.
+ */
 #define YQ_MOST_REPEATED_STEPS (4 * 1024 * 1024)
 
-/* Does a function repeat more steps than this limit between two times? */
+/* Would expanding the function between two times exceed YQ_MOST_REPEATED_STEPS? */
 extern bool yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end);
 
-/* Return the steps that matter between two times, the second included.  A periodic function is expanded. */
+/*
+ * Return the steps that determine the values between two times, including the second.  A
+ * periodic function is expanded.
+ */
 extern YqStepFunction *yq_steps_range(const YqStepFunction *function, int64 start, int64 end);
 
 /*
- * Combine two functions between two times.  "cluster" is needed to decide which
- * resource is smaller. Returns NULL when YQ_STEPS_SUBTRACT_WITHIN fails.
+ * Combine two functions between two times.  "cluster" is used to compare amounts.  Returns
+ * NULL if YQ_STEPS_SUBTRACT_WITHIN fails.
  */
 extern YqStepFunction *yq_steps_merge(const int64 *cluster, const YqStepFunction *a, const YqStepFunction *b,
 									  YqStepOperator operator, int64 start, int64 end);
 
-/* Set the step at a time.  NULL amounts make it undefined.  The caller ensures that neighbours differ. */
+/*
+ * Set the step at a time.  The step is undefined if "amounts" is NULL.  The caller must
+ * avoid adjacent steps with equal values.
+ */
 extern void yq_steps_put(YqStepFunction *function, int64 time, const int64 *amounts);
 
 /* Replace negative amounts by zero. */
@@ -133,12 +145,12 @@ extern void yq_steps_cut_below_zero(YqStepFunction *function);
 /* Compare two times (int64), for qsort(). */
 extern int	yq_times_compare(const void *a, const void *b);
 
-/* Move all steps by "delta" milliseconds; the ends of time stay in place. */
+/* Move all steps by "delta" milliseconds.  Steps at the first or the last possible time do not move. */
 extern void yq_steps_shift(YqStepFunction *function, int64 delta);
 
 /*
- * Return the intervals between steps, palloc'd.  Intervals that end with an undefined
- * step are left out; intervals with zero amounts are included.
+ * Return the intervals between the steps, palloc'd.  An interval with zero amounts is
+ * included.  An interval that ends at an undefined step is not.
  */
 extern int	yq_steps_intervals(const YqStepFunction *function, YqTimeInterval **intervals);
 
