@@ -66,10 +66,7 @@ static const Setting settings[] = {
 	SETTING("report_max_age", SETTING_INTERVAL, report_max_age),
 };
 
-/*
- * Columns whose value is a keyword.  The table is read with the columns of settings[],
- * followed by these columns.
- */
+/* Columns of scheduler_setting whose value is a keyword.  They are read after the columns in settings[]. */
 static const char *const words[] = {
 	"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order", "node_queue_order", "opportunistic_kill_order"
 };

@@ -13,7 +13,7 @@
 
 #include "base/compat.h"
 
-/* Order in which a node is chosen by its load, as in NodeQueueLoadMonitor.LoadComparator. */
+/* Figures by which the list of nodes is sorted by load, as in Hadoop's NodeQueueLoadMonitor.LoadComparator. */
 typedef enum YqLoadComparator
 {
 	YQ_LOAD_QUEUE_LENGTH,
@@ -76,7 +76,8 @@ typedef struct YqAllocationSettings
 	bool		uses_pause_for_preemption;
 	bool		queues_by_resources;	/* opportunistic-containers-queue-policy BY_RESOURCES */
 	bool		vmem_check_enabled;
-	bool		anywhere_by_turns;	/* requests for any node: true: nodes take turns; false: a random node is chosen */
+	bool		anywhere_by_turns;	/* how a node is chosen for a request for any node: true: in turns; false: at
+									 * random */
 	bool		ignores_places;
 	int32		nodes_used;
 	int32		most_per_heartbeat; /* limit on containers allocated per heartbeat; 0 or less: no limit */

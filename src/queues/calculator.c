@@ -105,8 +105,8 @@ compare_without_cluster(const YqCalculator *calculator, const int64 *a, const in
 }
 
 /*
- * Compare two resources by memory and cores only.  The larger share decides; if it is
- * equal, the smaller share decides.
+ * Compare two resources by memory and cores only.  The larger of the two shares
+ * decides.  If the larger shares are equal, the smaller shares decide.
  */
 static int
 compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
@@ -132,7 +132,7 @@ has_memory_and_cores_alone(const YqCalculator *calculator, const int64 *cluster)
 	return true;
 }
 
-/* Sort in ascending order; the array is short. */
+/* Sort a short array of shares in ascending order. */
 static void
 sort_shares(double *shares, int count)
 {
@@ -184,7 +184,7 @@ compare_shares(const YqCalculator *calculator, const int64 *cluster,
 	return 0;
 }
 
-/* Return the largest finite share, or 0 if no finite share is larger. */
+/* Return the largest finite share, but at least 0. */
 static double
 largest_share(const YqCalculator *calculator, const int64 *cluster, const int64 *a)
 {

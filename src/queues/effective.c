@@ -16,7 +16,7 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /* -- legacy mode ----------------------------------------------------------- */
 
-/* Return the parent's configuration of the label that "label" configures for the queue, or NULL. */
+/* Return the configuration that the queue's parent has for the same label, or NULL. */
 static const YqQueueLabel *
 label_above(const YqQueue *queue, const YqQueueLabel *label)
 {
@@ -114,7 +114,7 @@ derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabe
 	label->maximum_fraction = finite_quotient(hierarchy, cluster, label->effective_maximum,
 											  above == NULL ? nothing : above->effective_maximum);
 	label->absolute_capacity = label->capacity_fraction * (above == NULL ? 0 : above->absolute_capacity);
-	/* if children use vectors, the fractions keep their configured values */
+	/* if the computation with vectors yields no maximum, the configured fraction remains */
 	if (hierarchy->settings.is_legacy || label->maximum_fraction > 0)
 		label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
 }

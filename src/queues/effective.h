@@ -51,9 +51,9 @@ extern const int64 *yq_queue_killable(const YqHierarchy *hierarchy, const YqQueu
 /*
  * Return the amounts of the default partition that the queue may still use, computed
  * from the usage of the last yq_hierarchy_read_usage() and palloc'd.  The amounts are
- * negative if other queues exceed their limits.  What killable containers below the
- * parent use counts as free for every child, including the killable container's own
- * queue (AbstractParentQueue.getResourceLimitsOfChild).
+ * negative if other queues exceed their limits.  Resources of killable containers below
+ * the parent count as free for every child, even for the queue of the killable
+ * container (AbstractParentQueue.getResourceLimitsOfChild).
  */
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 

@@ -35,8 +35,7 @@ typedef enum YqQueueKind
 	YQ_QUEUE_LEAF,
 	YQ_QUEUE_PARENT,
 	YQ_QUEUE_MANAGED_PARENT,	/* auto-create-child-queue.enabled */
-	YQ_QUEUE_PLAN				/* the configuration calls it a reservable leaf; it has queues of reservations below
-								 * it */
+	YQ_QUEUE_PLAN				/* a reservable leaf in the configuration; here, the parent of queues of reservations */
 } YqQueueKind;
 
 /* Properties whose value a queue inherits from its parent unless the queue sets them. */
@@ -114,7 +113,7 @@ typedef struct YqQueue
 	YqBytes		key;			/* path of the queue, the key of the hash table */
 	const char *path;			/* terminated */
 	const char *name;			/* last part of the queue's path */
-	struct YqQueue *parent;		/* NULL for root and for queues without a parent */
+	struct YqQueue *parent;		/* NULL for root and for orphans, whose parent does not exist */
 	struct YqQueue **children;	/* sorted by position; created queues come last, sorted by path */
 	int			child_count;
 	int			depth;			/* number of ancestors of the queue; 0 for root */
@@ -154,8 +153,7 @@ typedef struct YqQueue
 	const char *maximum_allocation_problem;
 	int64		maximum_lifetime;	/* seconds; 0 or less: no limit */
 	int64		default_lifetime;
-	int64		checked_default_lifetime;	/* default_lifetime as compared with the maximum, which it must not
-											 * exceed */
+	int64		checked_default_lifetime;	/* default lifetime that is checked against the maximum lifetime */
 	bool		default_lifetime_is_specified;
 	int			maximum_applications;	/* -1: not configured */
 	const char *multi_node_policy;	/* NULL: none */
@@ -174,7 +172,7 @@ typedef struct YqQueue
 	int64		auto_promote_after; /* auto_promote_after of this queue, in microseconds; 0: not set */
 	struct YqQueue *promotes_as;	/* nearest queue that sets auto_promote_after: this queue or an ancestor; NULL:
 									 * no such queue */
-	bool		holds_quotes;	/* hold_policy, own or inherited: a submission puts a hold on its expected cost */
+	bool		holds_quotes;	/* hold_policy, own or inherited: each submission holds its expected cost */
 
 	bool		is_running;		/* set by yq_hierarchy_refresh(); false: the queue is STOPPED or DRAINING */
 	int64		containers;		/* number of running containers in this queue and below; set by
@@ -223,7 +221,8 @@ typedef struct YqAccessSettings
 	int32		maximum_priority;
 	bool		override_queue; /* queue-mappings-override.enable */
 	bool		json_rules;
-	bool		rules_in_force; /* queue-placement-rules contains user-group or app-name, so mapping rules apply */
+	bool		rules_in_force; /* do mapping rules apply? queue-placement-rules is empty, or contains user-group or
+								 * app-name */
 	const char *duplicate_engine;	/* engine that queue-placement-rules names twice; NULL: there is none */
 	bool		override_priority;	/* workflow-priority-mappings-override.enable */
 	const char *workflow_tag_prefix;
@@ -272,7 +271,7 @@ typedef struct YqHierarchy
 	HTAB	   *by_name;
 	const char **policies_with_class;	/* names of policies in multi_node_sorting_policy that have a class */
 	int			policy_count;
-	HTAB	   *template_lists;	/* access lists of templates; see hierarchy_access.c, also for the workflows */
+	HTAB	   *template_lists;	/* access lists of templates; filled by hierarchy_access.c, as are the workflows */
 	HTAB	   *workflows;
 	HTAB	   *kept_stopped;	/* paths of queues without a row for which a configuration file sets the state
 								 * STOPPED */
@@ -286,7 +285,7 @@ typedef struct YqHierarchy
 	int64	   *largest_node;	/* per type: the largest amount that a RUNNING node has; 0 without such nodes */
 	uint64		generation;		/* number of this hierarchy among the hierarchies that the session has built, from 1 */
 	HTAB	   *gone;			/* removed queues of plans: YqQueueEntry entries by path; NULL: none */
-	uint64		plan_version;	/* differs after each change of the queues of plans */
+	uint64		plan_version;	/* increases with each change of the queues of plans */
 	int			plan_row_count; /* number of rows of yquota.reservation_queue that belong to plans of this hierarchy */
 	int			holds;			/* number of callers that still use the hierarchy, until their memory contexts are
 								 * deleted */

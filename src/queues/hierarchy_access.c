@@ -173,9 +173,8 @@ static const char *const setting_columns[SETTING_COLUMN_COUNT] = {
 };
 
 /*
- * Read the placement engines.  user-group and app-name are two names of the same
- * engine.  Any other name is a class of the resource manager; yquota does not run it
- * and places no application by it.
+ * Read the placement engines. user-group and app-name are two names of the same engine.
+ * Any other name is a class of the resource manager, which yquota ignores.
  */
 static void
 read_engines(YqAccessSettings *settings, ArrayType *engines)

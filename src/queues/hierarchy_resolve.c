@@ -104,7 +104,7 @@ resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColum
 	else
 	{
 		value = setting;
-		/* all queues share the text made for root's value */
+		/* the text is made for root; all queues that inherit it share the pointer */
 		if (queue->parent != NULL && queue->parent->inherited[property].from != queue->parent->path &&
 			queue->parent->inherited[property].value != NULL &&
 			queue->parent->inherited[property].from != yq_from_template)

@@ -37,8 +37,9 @@ typedef struct YqActivation
 	YqActivationOutcome outcome;
 	bool		ignores_limit;	/* activated although its resources exceed a limit */
 	/*
-	 * The limit that the application exceeds, in native units per type.  Both are NULL if
-	 * the application was activated or if the cluster is empty.
+	 * The limit that the application exceeds, and the resources that are used already, in
+	 * native units per type.  Both members are NULL if the application was activated or if
+	 * the cluster is empty.
 	 */
 	const int64 *used;			/* resources that application masters of the queue or of the user already use */
 	const int64 *limit;

@@ -316,8 +316,8 @@ yq_change_queues(YqSavedPlan *statement, Datum *values)
 
 /*
  * Write the rows of created queues.  Each created parent has
- * auto_queue_creation_v2_enabled set in its row.  Without this, it would become a leaf
- * when its last child is removed.
+ * auto_queue_creation_v2_enabled set in its row.  Without the flag, the parent would
+ * become a leaf when its last child is removed.
  */
 static void
 write_rows(const YqQueueCreation *creation)

@@ -57,17 +57,17 @@ extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const ch
 
 /*
  * Create the queues that yq_queue_creation_decide() returned.  The caller still holds
- * the lock described above.  After the call, the old hierarchy is no longer valid;
- * yq_hierarchy_get() returns a hierarchy with the new queues.  Returns NULL, or
- * Hadoop's message if a template makes a queue invalid.  In that case, the creation is
- * rolled back in a subtransaction.
+ * the lock on yquota_internal.queue_status.  After the call, the old hierarchy is no
+ * longer valid; yq_hierarchy_get() returns a hierarchy with the new queues.  Returns
+ * NULL, or Hadoop's message if a template makes a queue invalid.  In that case, the
+ * creation is rolled back in a subtransaction.
  */
 extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 
 /*
  * Run a statement that creates or removes dynamic queues in yquota.queue.  At commit,
- * such a change is not checked as a change of the configuration.  A change of the
- * configuration would decide again about the leaves of all managed parents.
+ * such a change does not count as a change of the configuration.  Otherwise, the policy
+ * would decide again about the leaves of all managed parents.
  */
 extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);

@@ -174,7 +174,10 @@ secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const 
 	return "";
 }
 
-/* Return the value of a path's part.  A variable is replaced by its value; any other part is its own value. */
+/*
+ * Return the value of a path's part.  A variable is replaced by its value; any other
+ * part is returned unchanged.
+ */
 static const char *
 replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)
 {

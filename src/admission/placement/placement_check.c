@@ -27,7 +27,7 @@ static const char *const known_variables[] = {
 	"%user", "%primary_group", "%secondary_group", "%application", "%specified", "%default",
 };
 
-/* The transaction in which a row was last changed from which rules or priority lists are read. */
+/* The last transaction that has changed a row from which rules or priority lists are read. */
 static TransactionId changed_by = InvalidTransactionId;
 
 /* -- targets -------------------------------------------------------------- */
