@@ -3,8 +3,8 @@
  * yquota.c
  *	  Loading of the library.
  *
- * The library works without preloading.  There is then no launcher, and commands
- * on a database do not ask its worker to leave.
+ * The library also works if it is not preloaded.  Then there is no launcher, and
+ * commands that need a database for themselves do not end its worker.
  *
  *-------------------------------------------------------------------------
  */

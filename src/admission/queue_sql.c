@@ -7,9 +7,9 @@
  * A statement that changes the configuration makes sessions forget their hierarchy, and
  * requests a check.  The request is a row of yquota_internal.queue_check with a
  * deferred trigger.  The trigger inserts a second row, so that the check comes after
- * all other deferred work of the transaction.  The check takes a lock.  While a
- * transaction holds this lock, it must not wait for a row of a transaction that waits
- * for the lock.
+ * all other deferred work of the transaction.  The check takes a lock.  A transaction
+ * that holds this lock must not wait for a row that is locked by a transaction that
+ * waits for the lock.
  *
  *-------------------------------------------------------------------------
  */

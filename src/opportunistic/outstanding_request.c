@@ -4,8 +4,8 @@
  *	  Keeps the opportunistic containers that an application has requested and not
  *	  received.
  *
- * Follows Hadoop's OpportunisticContainerContext.  Here places are in the order of
- * their names; in Hadoop they are in the order of a hash table.
+ * This follows Hadoop's OpportunisticContainerContext. yquota sorts places by their
+ * names; in Hadoop, they have the order of a hash table.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,10 +4,10 @@
  *	  Keeps the opportunistic containers that an application has requested and not
  *	  received (opportunistic 2).
  *
- * Requests are identified by priority and allocation request id.  Under one such key,
- * an application may request only one size; Hadoop fails when there are two
- * (opportunistic S3).  Amounts are native units, one for each type of the calculator.
- * No function here uses a table.
+ * The key of a request consists of its priority and its allocation request id.  All
+ * requests of an application with the same key must have the same size; Hadoop fails if
+ * they differ (opportunistic S3).  Amounts are in native units, one for each type of
+ * the calculator.  No function here reads a table.
  *
  *-------------------------------------------------------------------------
  */

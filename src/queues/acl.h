@@ -4,11 +4,11 @@
  *	  Lists of users and groups as Hadoop writes them: "user1,user2 group1".
  *
  * The reader follows Hadoop 3.4.1, checked by running its AccessControlList.  The text
- * before the first blank lists users, the rest groups.  Commas or newlines separate the
- * names, which are trimmed.  If the whole text of users or groups is "*", the list is
- * open to every user; a "*" among other names is a name.  The reader refuses no list: a
- * name that cannot exist matches no user.  An entry ~name matches every user for whom
- * the real user of that name acts.
+ * before the first blank lists users, and the rest lists groups.  Commas or newlines
+ * separate the names, which are trimmed.  If the whole text of users or groups is "*",
+ * the list is open to every user; a "*" among other names is an ordinary name.  The
+ * reader accepts every list: a name that cannot exist matches no user.  An entry ~name
+ * matches every user whom the real user of that name impersonates.
  *
  *-------------------------------------------------------------------------
  */

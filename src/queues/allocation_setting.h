@@ -4,7 +4,8 @@
  *	  Settings of yquota.scheduler_setting for allocated containers and for
  *	  OPPORTUNISTIC containers (opportunistic 9), with yquota.over_allocation.
  *
- * Defaults are Hadoop 3.4.1's.  Times are in microseconds, sizes in MiB and cores.
+ * The defaults are those of Hadoop 3.4.1.  Times are in microseconds, and sizes are in
+ * MiB and cores.
  *
  *-------------------------------------------------------------------------
  */

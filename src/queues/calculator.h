@@ -4,15 +4,15 @@
  *	  Arithmetic on resources as the CapacityScheduler does it (docs/design.md 5).
  *
  * A resource is an array of amounts in native units, one for each resource type of the
- * hierarchy.  Memory-mb comes first, vcores second, then the other types by name.
- * Figures must equal Hadoop's to the last digit.  Fractions are therefore 32-bit
- * floats, which are widened to double when they meet an amount, and products are
- * truncated.
+ * hierarchy.  The type memory-mb comes first and vcores second; the other types follow,
+ * sorted by name.  Figures must equal Hadoop's to the last digit.  Fractions are
+ * therefore 32-bit floats, which are widened to double when they meet an amount, and
+ * products are truncated.
  *
  * There are two calculators.  The default calculator compares only memory, although it
- * adds and subtracts all types.  A resource that it has rounded has one core if it has
- * any memory, and no other type.  The dominant calculator compares shares of the
- * cluster.
+ * adds and subtracts all types.  If it rounds a resource, the result has the rounded
+ * memory, one core if there is any memory, and nothing of other types.  The dominant
+ * calculator compares shares of the cluster.
  *
  *-------------------------------------------------------------------------
  */

@@ -9,9 +9,9 @@
  * capacity.  The computation with vectors allows amounts, percentages and weights to be
  * mixed for every resource.
  *
- * Figures equal those of a scheduler that starts with the present configuration and
- * nodes.  A running Hadoop scheduler remembers the absolute capacity of a queue whose
- * capacity was set to 0; yquota does not.
+ * The figures are those of a Hadoop scheduler that starts with the present
+ * configuration and nodes.  A running Hadoop scheduler remembers the absolute capacity
+ * of a queue whose capacity was set to 0; yquota does not.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,11 +3,11 @@
  * hadoop_xml.c
  *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
- * Reads the XML of these files: an element configuration, whose elements property have
- * name, value and final as elements or attributes.  Other content of a property is
- * skipped.  The reader takes milliseconds for a file of ten thousand queues, and needs
- * only memory for the longest value.  The server's xmltable() would build a tree of the
- * whole file.
+ * The outermost element of such a file is "configuration".  It contains elements
+ * "property", each with name, value and final as elements or attributes.  Other content
+ * of a property is skipped.  The reader takes milliseconds for a file of ten thousand
+ * queues, and needs only memory for the longest value.  The server's xmltable() would
+ * build a tree of the whole file.
  *
  * Entities and includes are never resolved.  The reader refuses a document type
  * declaration, which could define entities, and any reference to an entity except the

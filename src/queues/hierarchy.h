@@ -5,15 +5,15 @@
  *	  limits of each queue (docs/design.md 5).
  *
  * A hierarchy is built from rows (queue, queue_label, queue_user, node_label,
- * scheduler_setting ...).  validate.h reports their errors; nothing is refused here.  A
- * queue whose parent has no row is an orphan: it is in the array of queues, but is no
- * queue's child.
+ * scheduler_setting ...).  Errors in the rows are reported by validate.h; a hierarchy
+ * is built in any case.  A queue whose parent has no row is an orphan: it is in the
+ * array of queues, but is no queue's child.
  *
  * A plan is the parent of its default queue, which always exists, and of the queues of
  * active reservations (yquota.reservation_queue).  These queues are leaves that no
  * configuration contains.  They are added, changed and removed without rebuilding the
- * hierarchy (hierarchy_load.c).  A plan therefore has vacant places among its children;
- * look-ups do not find them, and they get no resources.
+ * hierarchy (hierarchy_load.c).  A plan therefore has vacant YqQueue entries among its
+ * children.  Look-ups do not find these entries, and they get no resources.
  *
  * Amounts are in native units; fractions are 32-bit floats (calculator.h).
  *

@@ -3,8 +3,8 @@
  * hierarchy_read.h
  *	  Reading of the rows of the queue tables into a hierarchy.
  *
- * Rows are in a loader's scratch context, which is deleted when the hierarchy has been
- * built.
+ * Rows are allocated in the loader's scratch context, which is deleted after the
+ * hierarchy has been built.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,7 +4,8 @@
  *	  The effective properties of a queue: set by the queue or its template, or
  *	  inherited (docs/design.md 5).
  *
- * Parents are resolved before their children, so that a queue inherits by copying.
+ * A parent's properties are set before the properties of its children, so a child
+ * inherits by copying.
  *
  *-------------------------------------------------------------------------
  */

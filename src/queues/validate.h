@@ -4,9 +4,9 @@
  *	  Validation of a hierarchy of queues: Hadoop's rules for a configuration, and for a
  *	  change while the cluster runs (docs/design.md 5).
  *
- * yquota refuses a configuration that Hadoop 3.4.1 refuses, with Hadoop's message if
- * there is one.  All violations are collected, in the order in which Hadoop would find
- * them.
+ * yquota rejects a configuration that Hadoop 3.4.1 rejects, with Hadoop's message if
+ * Hadoop has one.  All violations are collected, in the order in which Hadoop would
+ * find them.
  *
  *-------------------------------------------------------------------------
  */

@@ -5,10 +5,9 @@
  *
  * The worker has only one such process at a time.  The process performs one job in one
  * transaction, and writes the outcome to shared memory.  If a process ends without an
- * outcome, something outside has ended it.  The worker ends the process before the
- * worker itself exits.  A job never runs twice at the same time, even if an older
- * process or pg_cron starts it.  Each run first writes the job's row in job_run, and
- * thereby locks the row.
+ * outcome, it was killed or has crashed.  Before the worker exits, it ends the process.
+ * A job never runs twice at the same time, even if an older process or pg_cron starts
+ * it.  Each run first writes the job's row in job_run, and thereby locks the row.
  *
  *-------------------------------------------------------------------------
  */

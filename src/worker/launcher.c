@@ -14,7 +14,7 @@
  * once.  A worker exits by itself when its database is removed from the list.
  *
  * The list of entries is in the launcher's own memory context.  An entry is removed
- * when it is neither wanted nor running.
+ * when the setting no longer contains the database and its worker has exited.
  *
  *-------------------------------------------------------------------------
  */

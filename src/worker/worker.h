@@ -4,10 +4,11 @@
  *	  Background processes: one launcher per server, one worker per database, and one
  *	  more process while a job runs.
  *
- * No session shares memory with them.  Sessions find the processes by their type in the
- * server's list of processes, and wake them through their latches.  They communicate
- * through rows (yquota_internal.worker_state, yquota_internal.clock_setting).  A missed
- * wake-up delays work, but never makes a result wrong.
+ * The processes share no memory with sessions.  A session finds a process by its type
+ * in the server's list of processes, and wakes it through its latch.  Sessions and
+ * processes communicate through rows (yquota_internal.worker_state,
+ * yquota_internal.clock_setting).  A missed wake-up delays work, but never makes a
+ * result wrong.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,8 +4,9 @@
  *	  Activation of the waiting applications of a leaf queue that may start their
  *	  application masters.
  *
- * The usage of other queues is read only when it matters.  The limit by the guarantee
- * never exceeds the actual limit, and suffices to decide most rounds.
+ * The usage of other queues is read only if it can change the decision.  The limit
+ * computed from the guarantee never exceeds the actual limit, and suffices to decide
+ * most rounds.
  *
  *-------------------------------------------------------------------------
  */

@@ -6,10 +6,11 @@
  *
  * The functions only decide; the caller changes states, under the lock of the leaf.
  *
- * The rules are the CapacityScheduler's.  An application that does not fit does not
- * block the applications behind it.  The user limit that is computed for the first user
- * on a partition applies to all other users in the same round.  Limits are ignored
- * while the queue has no active application, or no application master on the partition.
+ * The rules are those of the CapacityScheduler.  An application that does not fit does
+ * not block the applications that follow it.  The user limit that is computed for the
+ * first user on a partition applies to all other users in the same round.  Limits are
+ * ignored while the queue has no active application, or no application master on the
+ * partition.
  *
  * A round is caused by an application that enters or leaves the leaf.  As in a running
  * Hadoop, the round counts the active users (yq_leaf_active_users) that the leaf had

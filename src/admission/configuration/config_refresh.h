@@ -5,9 +5,9 @@
  *	  (docs/design.md 5).
  *
  * yquota_internal.queue_status contains the state of queues after the last change of
- * the configuration.  The state is whether a queue runs, its kind, and the largest
- * container that its applications have been promised.  The present state follows from
- * the table and the configuration.  A queue that does not run is DRAINING while
+ * the configuration.  A row tells whether the queue runs, its kind, and the largest
+ * container that its applications have been promised.  The present state is computed
+ * from the table and the configuration.  A queue that does not run is DRAINING while
  * containers run in it, otherwise STOPPED.
  *
  *-------------------------------------------------------------------------

@@ -4,17 +4,17 @@
  *	  Queues that submissions create, and their removal when they are unused
  *	  (semantics/queues 3).
  *
- * There are two generations; the parent determines which applies.  Leaves of a managed
- * parent (auto-create-child-queue.enabled) get the properties of its
- * leaf-queue-template, and a guarantee while the parent has room for it
- * (queue_management.h).  Below a parent with auto-queue-creation-v2.enabled, queues of
- * any depth share by weight, and are removed when they are unused.
+ * There are two generations of dynamic queues.  The parent determines the generation of
+ * its children.  Leaves of a managed parent (auto-create-child-queue.enabled) get the
+ * properties of its leaf-queue-template, and a guarantee while the parent has room for
+ * it (queue_management.h).  Below a parent with auto-queue-creation-v2.enabled, queues
+ * of any depth share by weight, and are removed when they are unused.
  *
- * The decision comes first and writes nothing.  A refusal is therefore a value, not an
- * error, and a refused submission is recorded.  A caller that decides in order to write
- * takes ShareRowExclusiveLock on yquota_internal.queue_status before it gets the
- * hierarchy.  No other transaction then creates, removes or submits to queues until the
- * caller commits.
+ * The decision is made before anything is written.  A refusal is a return value and not
+ * an error, so that a refused submission can be recorded.  A caller that wants to
+ * create queues takes ShareRowExclusiveLock on yquota_internal.queue_status before it
+ * gets the hierarchy.  No other transaction then creates, removes or submits to queues
+ * until the caller commits.
  *
  * yquota_internal.created_queue records, by yquota's clock, when an application was
  * last submitted to a queue.  For a parent it records when a queue was last created

@@ -4,13 +4,13 @@
  *	  Placing applications in queues (semantics/placement).
  *
  * Decisions follow the mapping engine of Hadoop 3.4.1.  Rules are evaluated in order.
- * A rule decides if it matches and its queue can be used, or if its fallback is not to
- * skip.  Rules are evaluated when the submission names no queue ("default"; naming
- * root.default counts) or when queue-mappings-override.enable is on.  If no rule
- * decides, the named queue is taken.
+ * A rule decides if it matches and its queue can be used, or if its fallback is not
+ * "skip".  Rules are evaluated if the submission names no queue, or if
+ * queue-mappings-override.enable is on.  The name "default" counts as no name, but
+ * root.default is a name.  If no rule decides, the named queue is taken.
  *
  * Rules are compiled once per change.  A rule that compares a name without variables is
- * found by that name, so that a decision does not evaluate the others.
+ * found by this name.  A decision therefore evaluates only rules that may match.
  *
  *-------------------------------------------------------------------------
  */

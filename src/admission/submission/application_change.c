@@ -3,9 +3,10 @@
  * application_change.c
  *	  Ending and changing applications, and the effects on other applications.
  *
- * The needed locks depend on rows that are stable only under these locks.  The backend
- * therefore finds the set of locks, takes it, and finds it again.  If the set has grown
- * meanwhile, the backend releases it before any change and takes the new set in order.
+ * The needed locks are computed from rows that can change until the locks are taken.
+ * The backend therefore finds the set of locks, takes it, and finds it again.  If the
+ * set has grown in the meantime, the backend has changed nothing yet.  It releases the
+ * old set, and takes the new set in order.
  *
  *-------------------------------------------------------------------------
  */

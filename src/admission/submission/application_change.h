@@ -3,11 +3,11 @@
  * application_change.h
  *	  Ending and changing admitted applications (semantics/placement).
  *
- * Every function locks the rows that it decides by (queue_lock.h) until the transaction
- * ends.  An unknown id is an error (ERRCODE_UNDEFINED_OBJECT). caller is the subject
- * that requests the change and needs access (yq_application_access()), else
- * ERRCODE_INSUFFICIENT_PRIVILEGE.  NULL is the resource manager.  Ended applications do
- * not change.
+ * Every function locks the rows on which its decision depends (queue_lock.h) until the
+ * transaction ends.  An unknown id is an error (ERRCODE_UNDEFINED_OBJECT).  "caller" is
+ * the user who requests the change; NULL is the resource manager.  A user without
+ * access (yq_application_access()) gets ERRCODE_INSUFFICIENT_PRIVILEGE.  Applications
+ * that have ended do not change.
  *
  *-------------------------------------------------------------------------
  */

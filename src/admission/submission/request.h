@@ -3,9 +3,9 @@
  * request.h
  *	  Requests for containers: amounts and node labels (semantics/allocation 7).
  *
- * Requests are checked and rounded as Hadoop's SchedulerUtils does, both for
- * application masters and for requests of masters.  Amounts are in native units, per
- * type of the hierarchy.
+ * Requests are checked and rounded as Hadoop's SchedulerUtils does, for application
+ * masters and for the containers that masters request.  Amounts are in native units,
+ * per type of the hierarchy.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,8 +3,8 @@
  * submission.c
  *	  Decisions about submissions, and the record of a submission.
  *
- * A decision runs a table of steps, each of which may refuse.  The words of refusals
- * are close to Hadoop's.
+ * A decision runs a table of steps; each step may refuse the submission.  The messages
+ * of refusals are worded like Hadoop's.
  *
  *-------------------------------------------------------------------------
  */

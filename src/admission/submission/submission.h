@@ -4,11 +4,11 @@
  *	  Admitting or refusing applications (semantics/placement 3).
  *
  * Decisions follow the order of Hadoop 3.4.1's resource manager: placement, lifetime,
- * application master, priority, access.  Then come the checks of its scheduler: the
- * reservation, where the queue is a plan, and the limit of the cluster.  The queue
- * follows, which may have to be created, with its states and limits.  Last come credit
- * of the project and its hold (not in Hadoop), parallel applications, and resources for
- * the application master.
+ * application master, priority, access.  The scheduler's checks come next: the
+ * reservation, if the queue is a plan, and the limit of the cluster.  The next steps
+ * create the queue if necessary, and check its state and limits.  The next step, which
+ * Hadoop does not have, checks the credit of the project and its hold.  The last checks
+ * are the limit of parallel applications and the resources for the application master.
  *
  *-------------------------------------------------------------------------
  */

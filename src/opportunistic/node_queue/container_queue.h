@@ -4,7 +4,7 @@
  *	  Decides which containers of a node start, wait, are paused or are killed: the
  *	  ContainerScheduler of Hadoop's node manager.
  *
- * The queue uses no table.  A node has a queue of GUARANTEED and a queue of
+ * No function here reads a table.  A node has a queue of GUARANTEED and a queue of
  * OPPORTUNISTIC containers, both in the order in which containers joined them.  It also
  * has a list of running containers in the order in which they started.  The room of a
  * node is its size less the allocations of its running containers.  Only memory,
@@ -12,9 +12,9 @@
  *
  * Unlike in Hadoop, OPPORTUNISTIC containers may have more room if the measured use of
  * the node is reported (node_container.h).  They have no room while the measured use
- * exceeds a preemption threshold.  For GUARANTEED containers, both their starts and the
- * room that others make for them depend only on the allocations.  Allocations beyond
- * the node's size are therefore taken back, too.
+ * exceeds a preemption threshold.  Whether a GUARANTEED container starts, and how much
+ * room other containers make for it, depends only on the allocations.  The room
+ * includes what is allocated beyond the node's size.
  *
  * Settings may choose orders other than Hadoop's for starting OPPORTUNISTIC containers
  * and for killing running ones (node_container.h).

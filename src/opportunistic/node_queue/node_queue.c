@@ -3,9 +3,9 @@
  * node_queue.c
  *	  Applies calls about a node to its queue.
  *
- * The lock of a node is an object lock on yquota.node_queue, and pg_locks shows it as
- * such; the object is the hashed name.  It is taken after the locks of cycles and
- * leaves, and before any container.
+ * The lock of a node is an object lock on yquota.node_queue, and is visible as such in
+ * pg_locks.  The object is the hash value of the node's name.  It is taken after the
+ * locks of cycles and leaves, and before any container.
  *
  *-------------------------------------------------------------------------
  */

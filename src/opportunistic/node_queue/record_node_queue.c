@@ -3,8 +3,9 @@
  * record_node_queue.c
  *	  Writes the changes of a call to the queue of a node.
  *
- * A single statement writes all events, so that containers are locked in one order.  It
- * runs last, because decisions may concern containers that the events end.
+ * A single statement writes all events, so that containers are locked in one order.
+ * The statement runs last, because decisions may be about containers that the events
+ * end.
  *
  *-------------------------------------------------------------------------
  */
