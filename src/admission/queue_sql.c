@@ -231,8 +231,8 @@ check_transaction(void)
 	List	   *violations;
 
 	/*
-	 * Under this lock, the session has processed the invalidations of other transactions.
-	 * No other transaction can change queues until this transaction commits.
+	 * Taking this lock also processes the invalidations of other transactions.  No other
+	 * transaction can change queues until this transaction commits.
 	 */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	CommandCounterIncrement();

@@ -26,7 +26,7 @@
 
 /* -- opportunistic rule -------------------------------------------------------- */
 
-/* Decide whether an application may have opportunistic containers. */
+/* Decide whether an application may have OPPORTUNISTIC containers. */
 
 YqOpportunisticStop
 yq_opportunistic_stop(const YqRequester *requester, const char *project)

@@ -667,8 +667,8 @@ leave_if_told(void)
 
 /*
  * Exit if the server requests it.  A cancel request that arrives between two tasks is
- * discarded, because there is nothing to cancel.  Without the hold, it would end the
- * worker.
+ * discarded, because there is nothing to cancel.  Without HOLD_CANCEL_INTERRUPTS(), it
+ * would end the worker.
  */
 static void
 check_for_shutdown(void)

@@ -41,7 +41,10 @@ StaticAssertDecl(sizeof(YqWorkerOrder) <= BGW_EXTRALEN,
 /* Register the launcher.  The library calls this function when it is preloaded. */
 extern void yq_worker_init(void);
 
-/* launcher.c: fill in the registration of a worker; does yquota.databases list a database? */
+/*
+ * launcher.c: fill in the registration of a worker. yq_launcher_lists() tells whether
+ * yquota.databases lists a database.
+ */
 extern void yq_worker_describe(BackgroundWorker *worker, const char *database_name,
 							   const YqWorkerOrder *order);
 extern bool yq_launcher_lists(const char *database_name);

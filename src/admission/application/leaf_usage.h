@@ -75,7 +75,7 @@ extern YqLeafUser *yq_leaf_user(const YqLeafUsage *leaf, const char *username);
 /*
  * Count an application that enters the leaf, leaves the leaf, or changes its state
  * there.  If it enters, "from" is a state that is not live; if it leaves, "to" is such
- * a state.  Its has_outstanding_requests stays the same.
+ * a state.  The application's has_outstanding_requests does not change.
  */
 extern void yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);

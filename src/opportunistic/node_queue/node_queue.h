@@ -77,7 +77,7 @@ typedef struct YqNodeQueue
 	List	   *rows;			/* YqNodeQueueRow * elements, sorted by place */
 	List	   *events;			/* YqNodeQueueEvent * elements */
 	List	   *arrived;		/* ids (char *) of containers that have arrived at the node in this call */
-	List	   *expected;		/* ids (char *) of those arrived containers that have an expected duration */
+	List	   *expected;		/* ids (char *) of arrived containers that have an expected duration */
 	List	   *users;			/* names (char *) of users, in the order of their numbers (YqNodeContainer.user) */
 	int64		last_place;
 	int			shed_limit;		/* limit to which this call drops waiting containers */
