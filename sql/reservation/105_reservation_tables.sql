@@ -19,8 +19,8 @@ COMMENT ON TYPE yquota.reservation_request IS
 	'Containers of one size that a reservation asks for';
 COMMENT ON COLUMN yquota.reservation_request.capability IS 'size of one container, native units';
 COMMENT ON COLUMN yquota.reservation_request.num_containers IS 'containers in all, a multiple of concurrency';
-COMMENT ON COLUMN yquota.reservation_request.duration IS 'time for which each container is there, in whole milliseconds; a day is 24 hours, and a month is refused';
-COMMENT ON COLUMN yquota.reservation_request.concurrency IS 'containers of a gang, which start and end together; several gangs may be there at the same time';
+COMMENT ON COLUMN yquota.reservation_request.duration IS 'time for which each container is reserved, in whole milliseconds. A day is 24 hours; months are refused';
+COMMENT ON COLUMN yquota.reservation_request.concurrency IS 'containers of a gang, which start and end together. Several gangs may run at the same time';
 
 CREATE TYPE yquota.reservation_contract AS (
 	arrival timestamptz,
@@ -36,7 +36,7 @@ COMMENT ON TYPE yquota.reservation_contract IS
 COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, not before 1970, in whole milliseconds. now() is more exact: use date_trunc(''milliseconds'', now())';
 COMMENT ON COLUMN yquota.reservation_contract.deadline IS 'latest end, in whole milliseconds';
 COMMENT ON COLUMN yquota.reservation_contract.requests IS 'in the order of ORDER';
-COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which it repeats, in whole milliseconds; it divides scheduler_setting.reservation_system_max_periodicity. NULL or 0: it does not repeat';
+COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which the reservation repeats, in whole milliseconds. scheduler_setting.reservation_system_max_periodicity must be a multiple of it. NULL or 0: the reservation does not repeat';
 COMMENT ON COLUMN yquota.reservation_contract.priority IS 'stored without effect, as in Hadoop';
 
 CREATE TABLE yquota.reservation_definition (

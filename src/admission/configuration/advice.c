@@ -47,7 +47,7 @@ typedef struct Advising
 {
 	const YqHierarchy *hierarchy;
 	const YqQueue *queue;		/* NULL: the settings of the whole cluster are checked */
-	YqSettingTest is_wanted;	/* selects the settings of preemption that give advice; NULL: all of them */
+	YqSettingTest is_wanted;	/* selects the settings that give advice; NULL: all of them */
 	List	   *findings;
 } Advising;
 
