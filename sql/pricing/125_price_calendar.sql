@@ -94,15 +94,20 @@ CREATE FUNCTION yquota_internal.calendar_points(
 			SELECT from_at AS at
 			UNION SELECT w.opens_at FROM opened AS w WHERE w.opens_at > from_at
 			UNION SELECT w.closes_at FROM opened AS w WHERE w.closes_at <= to_at
+		), lowest AS (
+			-- join by the day: comparing every window with every cut takes long when there are years of them
+			SELECT DISTINCT ON (cut.at) cut.at, w.factor, w.name
+			FROM cut
+			JOIN (SELECT w.*, generate_series((greatest(w.opens_at, from_at) AT TIME ZONE 'UTC')::date - '2000-01-01'::date,
+											  (least(w.closes_at, to_at) AT TIME ZONE 'UTC')::date - '2000-01-01'::date) AS day
+				  FROM opened AS w) AS w
+				ON w.day = (cut.at AT TIME ZONE 'UTC')::date - '2000-01-01'::date AND w.opens_at <= cut.at AND w.closes_at > cut.at
+			ORDER BY cut.at, w.factor, w.name COLLATE "C"
 		), point AS (
 			SELECT cut.at, coalesce(lowest.factor, 1) AS factor, lowest.name,
 				   lag(ROW(coalesce(lowest.factor, 1), lowest.name)) OVER (ORDER BY cut.at) AS before
 			FROM cut
-			LEFT JOIN LATERAL (
-				SELECT w.factor, w.name FROM opened AS w
-				WHERE w.opens_at <= cut.at AND w.closes_at > cut.at
-				ORDER BY w.factor, w.name COLLATE "C"
-				LIMIT 1) AS lowest ON true
+			LEFT JOIN lowest USING (at)
 		)
 		SELECT $2, point.at, trim_scale(point.factor), point.name
 		FROM point
@@ -154,39 +159,65 @@ COMMENT ON FUNCTION yquota_internal.replace_calendar_points(text, timestamptz) I
 
 -- A point may be inserted late, because nothing ran that computes points.  It takes effect at the instant at which it
 -- should have. note_pricing_change() corrects the ledger, except for the part that has been archived.
+CREATE FUNCTION yquota_internal.calendar_points_ahead(until timestamptz) RETURNS SETOF yquota.calendar_factor
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT p.*
+		FROM yquota.price_group AS g
+		CROSS JOIN LATERAL (
+			SELECT f.* FROM yquota.calendar_factor AS f
+			WHERE f.price_group = g.name
+			ORDER BY f.effective_at DESC
+			LIMIT 1) AS last
+		CROSS JOIN LATERAL yquota_internal.calendar_points(
+			ARRAY(SELECT c FROM yquota.price_calendar AS c), last.price_group,
+			greatest(last.effective_at, yquota_internal.archive_horizon()), until) AS p
+		WHERE EXISTS (SELECT FROM yquota.price_calendar AS c WHERE c.price_group = g.name)
+		  AND isfinite(last.effective_at) AND p.effective_at > last.effective_at
+		  AND (p.effective_at > yquota_internal.archive_horizon() OR (p.factor, p.calendar) IS DISTINCT FROM (last.factor, last.calendar));
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_points_ahead(timestamptz) IS
+	'Return the points of calendars behind the last one of each price group, until an instant';
+
 CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		WITH last AS MATERIALIZED (
-			SELECT f.*
-			FROM yquota.price_group AS g
-			CROSS JOIN LATERAL (
-				SELECT f.* FROM yquota.calendar_factor AS f
-				WHERE f.price_group = g.name
-				ORDER BY f.effective_at DESC
-				LIMIT 1) AS f
-			WHERE EXISTS (SELECT FROM yquota.price_calendar AS c WHERE c.price_group = g.name)
-		), missing AS MATERIALIZED (
-			SELECT p.*
-			FROM last
-			CROSS JOIN LATERAL yquota_internal.calendar_points(
-				ARRAY(SELECT c FROM yquota.price_calendar AS c), last.price_group,
-				greatest(last.effective_at, yquota_internal.archive_horizon()), yquota_internal.calendar_reach()) AS p
-			WHERE p.effective_at > last.effective_at
-			  AND (p.effective_at > yquota_internal.archive_horizon() OR (p.factor, p.calendar) IS DISTINCT FROM (last.factor, last.calendar))
+		WITH missing AS MATERIALIZED (
+			SELECT p.* FROM yquota_internal.calendar_points_ahead(yquota_internal.calendar_reach()) AS p
 		)
 		SELECT * FROM missing
 		UNION ALL
 		-- a point that changes nothing; the next search begins there and therefore takes little time
-		SELECT newest.price_group, yquota_internal.calendar_reach(), newest.factor, newest.calendar
-		FROM (SELECT DISTINCT ON (known.price_group) known.*
-			  FROM (SELECT * FROM last UNION ALL SELECT * FROM missing) AS known
-			  ORDER BY known.price_group, known.effective_at DESC) AS newest
-		WHERE newest.effective_at < yquota.statement_clock();
+		SELECT g.name, yquota_internal.calendar_reach(), newest.factor, newest.calendar
+		FROM yquota.price_group AS g
+		CROSS JOIN LATERAL (
+			SELECT known.*
+			FROM (SELECT * FROM missing
+				  UNION ALL
+				  (SELECT f.* FROM yquota.calendar_factor AS f WHERE f.price_group = g.name ORDER BY f.effective_at DESC LIMIT 1)) AS known
+			WHERE known.price_group = g.name
+			ORDER BY known.effective_at DESC
+			LIMIT 1) AS newest
+		WHERE newest.effective_at < yquota.statement_clock()
+		  AND EXISTS (SELECT FROM yquota.price_calendar AS c WHERE c.price_group = g.name);
 $$;
 COMMENT ON FUNCTION yquota_internal.missing_calendar_points() IS
 	'Return the missing points of calendars: those from the last point of each price group until 14 days ahead.  If nothing changes until then, one point repeats the last one';
+
+CREATE FUNCTION yquota_internal.calendar_factors_until(until timestamptz) RETURNS yquota.calendar_factor[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH ahead AS MATERIALIZED (SELECT p.* FROM yquota_internal.calendar_points_ahead(until) AS p)
+		SELECT CASE WHEN EXISTS (SELECT FROM ahead) THEN
+			ARRAY(SELECT f FROM yquota.calendar_factor AS f
+				  UNION ALL
+				  SELECT ROW(p.*)::yquota.calendar_factor FROM ahead AS p) END;
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_factors_until(timestamptz) IS
+	'Return the rows that calendar_factor would have with the points of calendars until an instant; NULL when it has them all';
 
 CREATE FUNCTION yquota_internal.extend_calendars() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -104,6 +104,53 @@ $$;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
 	'Return the project that pays.  The result is NULL if only the username names the project and the calling role may not see the project';
 
+CREATE FUNCTION yquota_internal.run_costs(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding bigint)
+	RETURNS TABLE (resource_type text, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT part.name,
+			   trim_scale(yquota_internal.accrued(part.allocation, factors, from_at, to_at)
+						  + yquota_internal.rate(part.allocation, factors, to_at) * padding * 0.000001)
+		FROM (SELECT '' AS name, allocation
+			  UNION ALL
+			  SELECT entry.name, yquota.resource(jsonb_build_object(entry.name, entry.amount))
+			  FROM yquota.resource_entries(allocation) AS entry) AS part (name, allocation);
+$$;
+COMMENT ON FUNCTION yquota_internal.run_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
+	'Return the credits of a run and its padding (microseconds) at the known prices: of all resources under an empty name, and of each alone';
+
+-- Points of calendars are computed 14 days ahead.  A run that ends later is priced as if the later points were there.
+CREATE FUNCTION yquota_internal.quoted_costs(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding bigint,
+	OUT cost numeric, OUT alone jsonb)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH ahead AS MATERIALIZED (
+			SELECT yquota_internal.calendar_factors_until(to_at) AS points
+		), part AS (
+			SELECT known.resource_type, known.amount
+			FROM ahead
+			CROSS JOIN LATERAL yquota_internal.run_costs(allocation, factors, from_at, to_at, padding) AS known
+			WHERE ahead.points IS NULL
+			UNION ALL
+			SELECT assumed.project, assumed.amount
+			FROM ahead
+			CROSS JOIN LATERAL yquota_internal.cost_under_terms(
+				format('SELECT part.resource_type, part.amount FROM yquota_internal.run_costs(%L, %L, $1, $2, %L) AS part',
+					   allocation, factors, padding),
+				NULL, NULL, ahead.points, NULL, from_at, to_at, NULL, NULL) AS assumed
+			WHERE ahead.points IS NOT NULL
+		)
+		SELECT max(part.amount) FILTER (WHERE part.resource_type = ''),
+			   coalesce(jsonb_object_agg(part.resource_type, part.amount) FILTER (WHERE part.resource_type <> ''), '{}')
+		FROM part;
+$$;
+COMMENT ON FUNCTION yquota_internal.quoted_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
+	'Return the result of run_costs() for a future run, by the known prices and the calendars';
+
 -- The function is written in SQL. The context of an error then names the function and does not quote its query.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
@@ -114,42 +161,39 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		remaining numeric, affordable boolean, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
-		SELECT now.rate,
-			   trim_scale(now.rate * due.microseconds * 0.000001),
-			   due.microseconds * interval '1 microsecond',
+		SELECT now.rate, quoted.cost,
+			   (due.microseconds + due.padding) * interval '1 microsecond',
 			   now.dominant,
 			   yquota_internal.describe_dominant(quoted_price.allocation, now.prices,
 												 now.dominant, now.forgiven, now.factor, now.charging_mode, now.rates),
-			   now.prices,
-			   (SELECT coalesce(jsonb_object_agg(entry.name, trim_scale(
-							CASE WHEN now.forgiven THEN 0 ELSE now.factor END
-							* entry.amount * (now.prices ->> entry.name)::numeric
-							* due.microseconds * 0.000001)), '{}')
-				FROM yquota.resource_entries(quoted_price.allocation) AS entry),
+			   now.prices, quoted.alone,
 			   now.factor,
 			   now.factors_in_force,
 			   balance.project,
 			   coalesce(balance.available, balance.remaining),
 			   CASE WHEN balance.project IS NOT NULL THEN
-				   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END,
+				   coalesce(balance.available >= quoted.cost, true) END,
 			   now.charging_mode, now.rates
-		FROM yquota_internal.price_intervals(
-				quoted_price.allocation,
-				yquota_internal.factor_names(coalesce(quoted_price.payer, ''), quoted_price.application_id,
-					quoted_price.payer_username, quoted_price.queue, NULL, NULL, quoted_price.execution_type, NULL, quoted_price.label),
-				quoted_price.at, quoted_price.at) AS now
+		FROM (SELECT yquota_internal.factor_names(coalesce(quoted_price.payer, ''), quoted_price.application_id,
+					quoted_price.payer_username, quoted_price.queue, NULL, NULL, quoted_price.execution_type, NULL, quoted_price.label) AS names
+			  OFFSET 0) AS applying
+		CROSS JOIN LATERAL yquota_internal.price_intervals(
+				quoted_price.allocation, applying.names, quoted_price.at, quoted_price.at) AS now
 		CROSS JOIN LATERAL (
-			SELECT greatest(yquota_internal.microseconds(quoted_price.duration),
+			SELECT run.microseconds, greatest(
 				coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
 						  FROM yquota.charging_rule AS rule
 						  WHERE rule.project = '' AND rule.effective_at <= quoted_price.at
 						  ORDER BY rule.effective_at DESC
-						  LIMIT 1), 0)) AS microseconds
+						  LIMIT 1), 0) - run.microseconds, 0) AS padding
+			FROM (SELECT yquota_internal.microseconds(quoted_price.duration) AS microseconds) AS run
 		) AS due
+		CROSS JOIN LATERAL yquota_internal.quoted_costs(quoted_price.allocation, applying.names, quoted_price.at,
+			quoted_price.at + due.microseconds * interval '1 microsecond', due.padding) AS quoted
 		LEFT JOIN yquota.project_balance AS balance ON balance.project = quoted_price.payer;
 	END;
 COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, timestamptz) IS
-	'Return the cost of a container from an instant on, at the prices in force then.  check_price_quote() has checked the arguments';
+	'Return the cost of a container from an instant on, at the known prices.  check_price_quote() has checked the arguments';
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
@@ -192,7 +236,7 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text) IS
-	'Return the cost of a container that starts now, runs for the given time and keeps the present price.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
+	'Return the cost of a container that starts now, runs for the given time, at the prices known for that time, calendars included.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
 
 -- The reservation is placed as in a dry run, and costs are computed at the known prices.  All arguments are required,
 -- so that a call can never mean the other price_quote().

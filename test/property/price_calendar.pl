@@ -6,11 +6,13 @@
 # Then the clock moves, calendars are added, changed and removed, and points are made, often too late. The timeline
 # must be the model's. Points that the clock has passed stay, and missed points are made from the calendars as they
 # then were.
+# A quote must be the sum of the model's factors, also where no points are made yet.
 #
 use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use List::Util qw(max min);
 use Test::More;
 use Calendar;
 use Session;
@@ -22,7 +24,7 @@ use constant { SECOND => 1_000_000, DAY => 86_400_000_000, AHEAD => 14 * 86_400_
 my ($seed, $histories) = Trial::plan_run(12);
 my $steps = 12;
 my ($session, %total);
-my @events = ('made late', 'made ahead', 'inserted', 'updated', 'deleted', 'overlap');
+my @events = ('made late', 'made ahead', 'inserted', 'updated', 'deleted', 'overlap', 'quoted ahead');
 
 sub instant { return sprintf q(timestamptz '1970-01-01 00:00+00' + interval '%d microseconds'), $_[0]; }
 
@@ -142,6 +144,30 @@ sub make_points
 	return;
 }
 
+# A quote for some time from the clock on beside the model's timeline as it would be without another change.
+sub compare_quote
+{
+	my ($history) = @_;
+	my $until = $history->{clock} + Calendar::pick(int rand(DAY), int rand(14 * DAY), int rand(90 * DAY));
+	my @points = expected_points({ %$history, made_until => $until });
+	my @parts = ('(0, 0)');
+
+	foreach my $i (0 .. $#points)
+	{
+		my $from = max($points[$i][0], $history->{clock});
+		my $to = $i < $#points ? $points[ $i + 1 ][0] : $until;
+
+		push @parts, "($points[$i][1], " . (min($to, $until) - $from) . ')' if $from < min($to, $until);
+	}
+	$total{'quoted ahead'}++ if $until > $history->{clock} + AHEAD && @{ $history->{calendars} };
+
+	my $quote = sprintf q(yquota.price_quote('[vcores=1]', interval '%d microseconds')), $until - $history->{clock};
+	my ($cost, $expected) = @{ ($session->rows("SELECT cost, (SELECT trim_scale(sum(factor * microseconds) * 0.000001) FROM (VALUES "
+			  . join(', ', @parts) . ") AS part (factor, microseconds)) FROM $quote"))[0] };
+
+	return $cost eq $expected ? () : "quote until $until: found $cost, expected $expected";
+}
+
 sub play
 {
 	my ($number) = @_;
@@ -158,6 +184,7 @@ sub play
 		change_calendars($history) if rand() < 0.4;
 		@found = difference('timeline', [ found_points(q((SELECT * FROM yquota.calendar_factor WHERE effective_at > '-infinity') AS p)) ],
 			[ text(expected_points($history)) ]);
+		push @found, compare_quote($history) if !@found;
 		last if @found;
 	}
 	@found = compare_years($history) if !@found;

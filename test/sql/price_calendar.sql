@@ -240,6 +240,45 @@ DELETE FROM yquota.calendar_factor;
 RESET ROLE;
 SELECT table_name, operation, acting_role, new ->> 'factor' AS factor FROM yquota.audit WHERE table_name ~ 'calendar' ORDER BY audit_id DESC LIMIT 1;
 
+--
+-- Quotes look ahead: at the points that are made, and further by the calendars themselves
+--
+DELETE FROM yquota.price_calendar;
+SELECT yquota.set_clock('2026-10-01 20:00');
+INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'UTC', '22:00', '06:00', 0.5);
+SELECT price_per_second, cost, alone, dominant, prices FROM yquota.price_quote('[vcores=1]', '8 h');
+SELECT (2 * 1 + 6 * 0.5) * 3600 AS expected;
+-- the GPU, which has no calendar, is the dearest at night
+SELECT price_per_second, cost, alone FROM yquota.price_quote('[vcores=2,yarn.io/gpu=1]', '8 h');
+SELECT (2 * 2 + 6 * 1) * 3600 AS expected, 8 * 3600 AS gpu;
+-- 30 days and an hour, with one night of nine hours: a calendar whose clocks go back on 25 October
+UPDATE yquota.price_calendar SET timezone = 'Europe/Madrid';
+SELECT max(effective_at) FROM points;
+SELECT cost AS quoted FROM yquota.price_quote('[vcores=1]', '30 days 1 h') \gset
+SELECT :quoted AS quoted, (30 * 24 + 1 - (30 * 8 + 1) * 0.5) * 3600 AS expected;
+-- a later price that is known counts, too
+BEGIN;
+SELECT yquota.set_base_price('vcores', 3, effective_at => '2026-10-01 21:00');
+SELECT cost, (1 + 3 * 3) * 0.5 * 3600 AS expected FROM yquota.price_quote('[vcores=1]', '4 h');
+ROLLBACK;
+-- padding is charged at the price of the end
+BEGIN;
+SELECT yquota.set_clock('2026-10-01 20:01');
+INSERT INTO yquota.charging_rule (minimum_run_time, effective_at) VALUES ('1 min', '2026-10-01 19:59');
+SELECT yquota.set_clock('2026-10-02 03:59:30');
+SELECT cost, charged_time FROM yquota.price_quote('[vcores=1]', '10 s');
+SELECT cost, charged_time FROM yquota.price_quote('[vcores=1]', '30 s');
+SELECT cost, charged_time FROM yquota.price_quote('[vcores=1]', '40 s');
+ROLLBACK;
+-- all is charged as it was quoted
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'q1', '2026-10-01 20:00', 'p', '[vcores=1]');
+SELECT yquota.set_clock('2026-10-31 21:00');
+SELECT yquota.quota_compute();
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'q1', '2026-10-31 21:00');
+SELECT sum(amount) = :quoted AS as_quoted FROM yquota.charge WHERE container_id = 'q1';
+-- a century of nights
+SELECT cost > 36500 * 3600 * 15.9 AND cost < 36500 * 3600 * 20.1 AS is_plausible FROM yquota.price_quote('[vcores=1]', '36500 days');
+
 -- a deleted price group takes its calendars and points with it
 INSERT INTO yquota.price_group (name) VALUES ('TPU');
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'TPU', 'UTC', '22:00', '06:00', 0.5);
