@@ -6,7 +6,7 @@
 # Then the clock moves, calendars are added, changed and removed, and points are made, often too late. The timeline
 # must be the model's. Points that the clock has passed stay, and missed points are made from the calendars as they
 # then were.
-# A quote must be the sum of the model's factors, also where no points are made yet.
+# verify() must agree, and a quote must be the sum of the model's factors, also where no points are made yet.
 #
 use strict;
 use warnings;
@@ -184,6 +184,7 @@ sub play
 		change_calendars($history) if rand() < 0.4;
 		@found = difference('timeline', [ found_points(q((SELECT * FROM yquota.calendar_factor WHERE effective_at > '-infinity') AS p)) ],
 			[ text(expected_points($history)) ]);
+		push @found, map { "verify(): @$_" } $session->rows('SELECT subject, expected, found FROM yquota_internal.verify_calendars()');
 		push @found, compare_quote($history) if !@found;
 		last if @found;
 	}

@@ -279,6 +279,36 @@ SELECT sum(amount) = :quoted AS as_quoted FROM yquota.charge WHERE container_id 
 -- a century of nights
 SELECT cost > 36500 * 3600 * 15.9 AND cost < 36500 * 3600 * 20.1 AS is_plausible FROM yquota.price_quote('[vcores=1]', '36500 days');
 
+--
+-- The points that are made follow from the calendars
+--
+SELECT * FROM yquota.verify();
+BEGIN;
+UPDATE yquota.calendar_factor SET factor = 0.75 WHERE effective_at = '2026-11-02 21:00';
+DELETE FROM yquota.calendar_factor WHERE effective_at = '2026-11-05 05:00';
+INSERT INTO yquota.calendar_factor (price_group, effective_at, factor) VALUES ('GPU', '2026-11-03 12:00', 2);
+SELECT * FROM yquota.verify() ORDER BY subject COLLATE "C";
+-- an UPDATE of the calendar makes its points again
+UPDATE yquota.price_calendar SET name = name;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+-- points that are not made yet are no difference, and those of calendars that were changed are kept
+BEGIN;
+UPDATE yquota.price_calendar SET factor = 0.25;
+SELECT * FROM yquota.verify();
+SELECT yquota.set_clock('2026-12-24 23:00');
+SELECT * FROM yquota.verify();
+SELECT yquota.quota_compute();
+SELECT * FROM yquota.verify();
+ROLLBACK;
+BEGIN;
+DELETE FROM yquota.calendar_factor WHERE effective_at > '-infinity';
+SELECT * FROM yquota.verify();
+SELECT yquota.quota_compute();
+UPDATE yquota.price_calendar SET name = name;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
 -- a deleted price group takes its calendars and points with it
 INSERT INTO yquota.price_group (name) VALUES ('TPU');
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'TPU', 'UTC', '22:00', '06:00', 0.5);
