@@ -76,8 +76,11 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH point AS (
-			SELECT price.price_group AS name, price.effective_at, price.multiplier AS value
+			SELECT price.price_group AS name, price.effective_at, NULL::numeric AS value
 			FROM yquota.price
+			UNION ALL
+			SELECT calendar_factor.price_group, calendar_factor.effective_at, NULL
+			FROM yquota.calendar_factor
 			UNION ALL
 			-- the factor that follows the load of node queues, with the manual points between
 			SELECT factor.name, factor.effective_at, coalesce(factor.factor, 1)
@@ -85,12 +88,18 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 			WHERE factor.dimension = 'execution_type' AND factor.name = 'OPPORTUNISTIC'
 			  AND EXISTS (SELECT FROM yquota.price_factor AS computed WHERE computed.load IS NOT NULL)
 		)
-		SELECT array_agg(ROW(line.name, place.at, last.value)::yquota_internal.chart_point)
+		SELECT array_agg(ROW(line.name, place.at, coalesce(last.value,
+				(SELECT price.multiplier FROM yquota.price
+				 WHERE price.price_group = line.name AND price.effective_at <= last.effective_at
+				 ORDER BY price.effective_at DESC LIMIT 1)
+				* coalesce((SELECT f.factor FROM yquota.calendar_factor AS f
+							WHERE f.price_group = line.name AND f.effective_at <= last.effective_at
+							ORDER BY f.effective_at DESC LIMIT 1), 1)))::yquota_internal.chart_point)
 		FROM (SELECT price_group.name FROM yquota.price_group UNION ALL SELECT 'OPPORTUNISTIC') AS line
 		CROSS JOIN LATERAL (
 			SELECT number, (report)."from" + ((report)."to" - (report)."from") * (number / 284.0) AS at FROM generate_series(0, 284) AS number) AS place
 		CROSS JOIN LATERAL (
-			SELECT point.value
+			SELECT point.effective_at, point.value
 			FROM point
 			WHERE point.name = line.name
 			  AND point.effective_at < (report)."from" + ((report)."to" - (report)."from") * ((place.number + 0.5) / 284)
@@ -101,7 +110,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 		WHERE place.at < least((report)."to", (report).now);
 $$;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
-	'Draw multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
+	'Draw what base prices were multiplied with over a window: the multiplier and the calendar factor of each price group.  Also draw the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 
 -- Averages so many whole quarter-hours that 285 columns suffice.  A measurement is valid until
 -- the next one, unless that one is later than the next computation of prices.

@@ -282,7 +282,7 @@ BEGIN
 			yquota_internal.report_balance_chart(report, costs, known_cuts, credits),
 			yquota_internal.report_balances(report, costs, parts, credits),
 			'<h2>Prices and utilization</h2>',
-			yquota_internal.report_lines('Multiplier on base prices', NULL, 1, yquota_internal.report_prices(report), report, 'There were no prices.'),
+			yquota_internal.report_lines('Factor on base prices', NULL, 1, yquota_internal.report_prices(report), report, 'There were no prices.'),
 			yquota_internal.report_lines('Utilization of the cluster', '%', 0, yquota_internal.report_utilization(report), report, 'Utilization was not measured in this window.'),
 			yquota_internal.report_applications(totals),
 			yquota_internal.report_running(report),

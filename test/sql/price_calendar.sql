@@ -276,6 +276,10 @@ SELECT yquota.set_clock('2026-10-31 21:00');
 SELECT yquota.quota_compute();
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'q1', '2026-10-31 21:00');
 SELECT sum(amount) = :quoted AS as_quoted FROM yquota.charge WHERE container_id = 'q1';
+-- the chart of prices contains the nights
+SELECT DISTINCT p.name, p.amount
+FROM unnest(yquota_internal.report_prices(ROW('2026-10-20', '2026-10-22', yquota.clock(), 'UTC', NULL)::yquota_internal.report_window)) AS p
+ORDER BY 1, 2;
 -- a century of nights
 SELECT cost > 36500 * 3600 * 15.9 AND cost < 36500 * 3600 * 20.1 AS is_plausible FROM yquota.price_quote('[vcores=1]', '36500 days');
 

@@ -139,7 +139,7 @@ sub chart
 	return \%chart;
 }
 
-my @charts = ('Credits by project', 'Credits by queue', 'Multiplier on base prices', 'Utilization of the cluster');
+my @charts = ('Credits by project', 'Credits by queue', 'Factor on base prices', 'Utilization of the cluster');
 foreach my $title (@charts)
 {
 	my $chart = chart($page, $title);
@@ -148,7 +148,7 @@ foreach my $title (@charts)
 
 	like(sprintf('%.0e', $step * 4), qr/^(?:4|8|1|2)e/, "$title: the axis has round steps");
 	is(join(' ', map { sprintf '%g', $amounts[0] + $_ * $step } 0 .. $#amounts), "@amounts", 'all steps are equal');
-	is($amounts[0], $title =~ /Multiplier/ ? 1 : 0, 'the axis begins at the right value');
+	is($amounts[0], $title =~ /Factor/ ? 1 : 0, 'the axis begins at the right value');
 	is(join(' ', @{ $chart->{times} }), 'Jan 01 Jan 03 Jan 05 Jan 07 Jan 09 Jan 11', 'the axis has round times');
 	cmp_ok(abs($chart->{now} - (64 + 568 * 10 / 11)), '<', 0.1, 'the axis has the present');
 	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'nothing is drawn after the present');
