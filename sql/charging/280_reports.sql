@@ -472,24 +472,24 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_balances())
 	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
-	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
-COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun, less the remaining credit of those that expired. Its own grants count, and the refunds and corrections of sub-projects without own credit';
+	'Credit of every project, with accruals and spending of the project and its sub-projects, live and exact at the clock. NOLIMIT projects are charged like all others';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun, less the remaining credit of those that expired. These are the project''s own grants, and the refunds and corrections of sub-projects without credit of their own';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledgers (charge, reservation_charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
-	'credits that running containers and reservations owe since their last settlement; nothing while that lies ahead of the clock';
-COMMENT ON COLUMN yquota.project_balance.held IS 'credits set aside for applications and not yet spent by them: the sum of outstanding in hold_status';
-COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charged - accrued - held; may be negative, and is negative in a sub-project that lives on its ancestors'' credit';
+	'credits that running containers and reservations owe since their last settlement; nothing if that settlement is ahead of the clock';
+COMMENT ON COLUMN yquota.project_balance.held IS 'credits set aside for applications that have not spent them yet: the sum of outstanding in hold_status';
+COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charged - accrued - held; may be negative. It is negative in a sub-project that spends the credit of its ancestors';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
-	'credits per second that accrue now for running containers and reservations; 0 during an outage, and for containers that are settled ahead of the clock';
+	'credits per second that now accrue for running containers and reservations; 0 during an outage. Containers that are settled ahead of the clock do not count';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which all granted credit is spent, held or not, if burn_rate stays as it is. The credit is its own, or that of an ancestor whose budget limits it, with the credit_limit. The clock if that has happened already; NULL if it never happens, and for NOLIMIT projects';
-COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the least that remains of its own budget and those of its ancestors, each with its credit_limit. remaining + credit_limit in a project without parent; NULL when nothing limits it';
-COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project, itself or an ancestor, that has the least remaining credit';
-COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
+	'first microsecond at which all granted credit is spent, held or not, if burn_rate stays the same. The credit is that of the project, or of an ancestor whose budget limits it, with the credit_limit. If the credit is spent already, it is the clock. NULL if it will never be spent, and for NOLIMIT projects';
+COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the smallest remaining amount of its own budget and those of its ancestors, each with its credit_limit. In a project without parent it is remaining + credit_limit. NULL when nothing limits the project';
+COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project that has the least remaining credit: this project or an ancestor';
+COMMENT ON COLUMN yquota.project_balance.parent IS 'project that also pays for this one';
 COMMENT ON COLUMN yquota.project_balance.credit_limit IS 'credits by which remaining may go below zero';
-COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from the exhaustion of the credit until drain or stop';
+COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from the use of the last credit until drain or stop begins';
 COMMENT ON COLUMN yquota.project_balance.acts_at IS
-	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays as it is. The clock if that has happened already; NULL if it never happens, and for other actions';
+	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays the same. If it has begun already, it is the clock. NULL if it will never begin, and for other actions';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT container.project,
@@ -511,18 +511,18 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_balances())
 		   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
-	'Containers, running or waiting at their nodes, of PREPAID projects without credit, after the exhaustion_grace.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging goes on until their FINISH arrives';
+	'Containers, running or waiting at their nodes, of PREPAID projects that have had no credit for exhaustion_grace.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging continues until the FINISH of each container arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container. drain: let it end by itself and start no other container of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project, or of the ancestor that limits it, that are not spent, held or not, with the credit_limit: 0 or less';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'unspent credits of the project, or of the ancestor that limits it, held or not, with the credit_limit; 0 or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --
 -- Costs
 --
 
--- Checks visible projects above the union, because the planner would flatten the union and its
--- barrier.
+-- The view checks which projects are visible above the union.  Otherwise the planner would flatten the union
+-- together with its security barrier.
 CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	SELECT cost.*
 	FROM (
@@ -549,7 +549,7 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 			) END AS charged,
 			yquota_internal.accrued(container.allocation, container.factors,
 									container.settled_at, yquota.statement_clock()) AS accrued
-			-- compute this once, although it is used twice
+			-- compute this value once, although it is used twice
 			OFFSET 0
 		) live
 		UNION ALL
@@ -581,21 +581,21 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 			)
 			GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
 					 charge.started_at
-			-- leave out voided containers, whose rows have all been taken back
+			-- leave out voided containers; all their rows have been reversed
 			HAVING sum(CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END) > 0
 		) finished
 	) cost
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.container_cost IS
-	'Cost of every container, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Query it with a container_id or an application_id, because other conditions read the whole ledger';
+	'Cost of every container.  The cost of a running container is computed up to the clock.  Queue, node, execution type and allocation are the last ones.  Query the view with a container_id or an application_id, because other conditions read the whole ledger';
 COMMENT ON COLUMN yquota.container_cost.queue IS 'last queue of the container; the next three columns are also the last values';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';
-COMMENT ON COLUMN yquota.container_cost.exit_status IS 'YARN''s container exit status; NULL while running and when the feed reported none';
+COMMENT ON COLUMN yquota.container_cost.exit_status IS 'YARN''s container exit status; NULL while the container runs, and if the feed reported none';
 COMMENT ON COLUMN yquota.container_cost.charged IS 'credits posted to the ledger (charge)';
-COMMENT ON COLUMN yquota.container_cost.accrued IS 'credits since the last settlement up to the clock; 0 when finished';
+COMMENT ON COLUMN yquota.container_cost.accrued IS 'credits since the last settlement up to the clock; 0 for a finished container';
 COMMENT ON COLUMN yquota.container_cost.cost IS 'credits: charged + accrued';
 
 CREATE VIEW yquota_internal.settled_segment AS
@@ -614,14 +614,12 @@ CREATE VIEW yquota_internal.settled_segment AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR reserved.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.settled_segment IS
-	'Rows of the ledgers that the calling role may see, for settled_cost().  A padding row has "from" = "to".  A reservation has no container, and its part of the price is in waiting_factor';
+	'Rows of the ledgers that the calling role may see, for settled_cost().  In a padding row "from" equals "to".  A reservation has no container; its part of the price is in waiting_factor';
 
--- A function instead of a view, because pg_dump would follow the columns of the view to all
--- its sources.
+-- The query is in a function, because pg_dump would follow the columns of a view to all sources of the view.
 CREATE FUNCTION yquota_internal.accruing_segments()
 	RETURNS TABLE (project text, username text, queue text, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz)
-	-- reads tables behind a view that the view's readers may not read;
-	-- PL/pgSQL keeps the plan
+	-- reads tables behind a view; readers of the view may not read these tables.  PL/pgSQL keeps the plan
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -633,7 +631,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.accruing_segments() IS
-	'Return the rows of accruing_segment, which are few';
+	'Return the rows of accruing_segment.  The planner expects few rows';
 
 CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -654,9 +652,8 @@ CREATE VIEW yquota_internal.running_segment AS
 COMMENT ON VIEW yquota_internal.running_segment IS
 	'Accruals of running containers and reservations up to the clock, for running_cost()';
 
--- Values a correction at today's timelines, like the row that it takes back, so that the two
--- cancel in every window.  A segment that is free because the container was preempted costs
--- nothing at any price.
+-- A correction is computed with the present timelines, like the row that it reverses.  The two therefore cancel in
+-- every window.  A segment that is free because of a preemption costs nothing at any price.
 CREATE FUNCTION yquota_internal.segment_cost(
 	allocation yquota.resource, project text, application_id text, username text, queue text, node text, since timestamptz,
 	execution_type yquota.execution_type, waiting_factor numeric, corrects integer, given_back numeric, from_at timestamptz, to_at timestamptz)
@@ -706,14 +703,14 @@ CREATE VIEW yquota_internal.billed_day AS
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.billing_day_start(day.day, zone.name) AS starts_at,
 			   yquota_internal.billing_day_start(day.day + 1, zone.name) AS ends_at
-		-- compute this once per day, not per compared row
+		-- compute this value once per day, not once per compared row
 		OFFSET 0
 	) ends;
 COMMENT ON VIEW yquota_internal.billed_day IS
 	'Dates from the first to the last charge, archived or not, with the instants at which they end in the time zone of bills';
 
--- Selects rows day by day, so that a query for one date finds its rows by their times.  Rows
--- within a day are added up as they are; rows that cross midnight are computed.
+-- The view selects rows day by day, so that a query for one date finds its rows by their times.  Booked amounts are
+-- added up for rows within a day.  For rows that cross midnight, amounts are computed.
 CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	SELECT part.day, part.project, part.username, part.queue,
 		   part.application_id, part.execution_type,
@@ -756,13 +753,11 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	GROUP BY part.day, part.project, part.username, part.queue,
 			 part.application_id, part.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
-	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, archived days included.  Query it with a day, otherwise it reads the whole ledger.  cost_between() answers for one day faster';
+	'Costs per day in the time zone of bills, divided exactly at its midnights.  Running containers are included up to the clock, and so are archived days.  Query the view with a day, otherwise it reads the whole ledger.  For a single day, cost_between() is faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 
---
--- Usage of running containers
---
+-- Usage of running containers.
 
 CREATE VIEW yquota.queue_usage AS
 	SELECT part.queue, part.label, part.username, part.execution_type,
@@ -788,7 +783,7 @@ CREATE VIEW yquota.queue_usage AS
 COMMENT ON VIEW yquota.queue_usage IS
 	'Usage of running containers, per queue, node label, user and execution type';
 COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default partition';
-COMMENT ON COLUMN yquota.queue_usage.containers IS 'running containers';
+COMMENT ON COLUMN yquota.queue_usage.containers IS 'number of running containers';
 COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of their allocations, native units';
 
 CREATE VIEW yquota.node_usage AS
@@ -825,14 +820,14 @@ CREATE VIEW yquota.node_usage AS
 		HAVING sum(part.containers) <> 0
 	) held ON held.node = node.name;
 COMMENT ON VIEW yquota.node_usage IS
-	'Resources of nodes and the usage of running containers; a node that only containers name has no total';
+	'Resources of nodes and the usage of running containers. A node that is known only from containers has no total';
 COMMENT ON COLUMN yquota.node_usage.total IS 'resources of the node, native units; NULL for a node that is not in yquota.node';
 COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
 COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
 COMMENT ON COLUMN yquota.node_usage.available IS
-	'resources that GUARANTEED containers may still have: total less guaranteed, native units; negative amounts where they use more';
-COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
-COMMENT ON COLUMN yquota.node_usage.running_containers_o IS 'OPPORTUNISTIC containers among them';
+	'resources that GUARANTEED containers may still use: total less guaranteed, native units; negative amounts if they use more than the total';
+COMMENT ON COLUMN yquota.node_usage.containers IS 'number of running containers';
+COMMENT ON COLUMN yquota.node_usage.running_containers_o IS 'number of OPPORTUNISTIC containers among the running ones';
 
 CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	SELECT part.project,
@@ -856,5 +851,5 @@ CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	GROUP BY part.project
 	HAVING yquota.sum(part.shape OPERATOR(yquota.*) part.weight::bigint) OPERATOR(yquota.<>) '[]';
 COMMENT ON VIEW yquota.project_usage IS
-	'Usage of running containers, per project; no row for projects without usage';
+	'Usage of running containers per project; a project without usage has no row';
 COMMENT ON COLUMN yquota.project_usage.allocation IS 'sum of the allocations, native units';

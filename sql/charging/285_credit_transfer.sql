@@ -1,12 +1,10 @@
+-- Transfers of credit between projects.  A transfer moves parts of grants in the order in which they are spent.
+-- Each part has two rows in yquota.quota_grant.  The negative row takes credit from the grant.  The positive row
+-- gives it to the other project, with the same expires_at.  Balances, bills and reports therefore treat transfers as
+-- grants.
 --
--- Transfers of credit between projects.  A transfer moves parts of grants in the order in which
--- they are spent.  Each part is two rows of yquota.quota_grant.  The negative row takes it from
--- its grant.  The positive row gives it to the other project, with the same expires_at.
--- Balances, bills and reports therefore know transfers as grants.
---
--- Holds and transfers decide about credit under the same locks.  The projects of a transfer are
--- locked in the order of their names, so that transfers never wait in a circle.
---
+-- Holds and transfers decide about credit under the same locks.  The projects of a transfer are locked in the order
+-- of their names, so that transfers cannot deadlock.
 
 CREATE FUNCTION yquota_internal.require_transfer_right() RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -21,11 +19,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.require_transfer_right() IS
-	'Raise an error unless the caller may move credit between projects, which every role that may give credit can do';
+	'Raise an error unless the caller may move credit between projects.  Every role that may grant credit has this right';
 
--- Moving credit up or down a family would count it twice or not at all, because what a
--- sub-project spends counts for its ancestors.  So would moving a share of one family's credit
--- to another one.
+-- The spending of a sub-project also counts for its ancestors.  Moving credit up or down a family would therefore
+-- count it twice or not at all.  The same would be true for moving a share of one family's credit to another family.
 CREATE FUNCTION yquota_internal.lock_transfer(from_project text, to_project text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -34,7 +31,7 @@ DECLARE
 	unknown text;
 BEGIN
 	PERFORM yquota_internal.require_read_committed('transfer credit');
-	-- keeps projects in their families: see hold()
+	-- keeps projects in their families, as in hold()
 	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	SELECT min(p.name) INTO unknown FROM unnest(ARRAY[from_project, to_project]) AS p (name)
 	WHERE NOT EXISTS (SELECT FROM yquota.project WHERE project.name = p.name);
@@ -54,14 +51,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_transfer(text, text) IS
-	'Lock the credit of two projects until the transaction ends; raises an error when no credit can move between them';
+	'Lock the credit of two projects until the transaction ends.  Raises an error if no credit can move between the two';
 
 CREATE TYPE yquota_internal.credit_part AS (
 	grant_id bigint,
 	rest numeric,
 	expires_at timestamptz
 );
-COMMENT ON TYPE yquota_internal.credit_part IS 'Remaining credit of a grant that can move';
+COMMENT ON TYPE yquota_internal.credit_part IS 'Remaining credit of a grant that can be moved';
 
 CREATE FUNCTION yquota_internal.transferable_parts(project text, of_transfer bigint) RETURNS yquota_internal.credit_part[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -73,11 +70,11 @@ CREATE FUNCTION yquota_internal.transferable_parts(project text, of_transfer big
 		JOIN yquota.quota_grant AS given ON given.grant_id = found.grant_id
 		WHERE found.rest > 0
 		  AND (transferable_parts.of_transfer IS NULL OR given.transfer_id = transferable_parts.of_transfer)
-		  -- the federation counts what is left of a lease as unspent
+		  -- the federation counts the remaining credit of a lease as unspent
 		  AND NOT EXISTS (SELECT FROM yquota_internal.taken_lease AS lease WHERE lease.grant_id = found.grant_id);
 $$;
 COMMENT ON FUNCTION yquota_internal.transferable_parts(text, bigint) IS
-	'Return the remaining credit of the grants of a project, or of its parts of a transfer.  Leases of budgets cannot move and are left out';
+	'Return the remaining credit of the grants of a project, or of its parts of a transfer.  Leases of budgets are left out, because they cannot move';
 
 CREATE FUNCTION yquota_internal.transferable_credit(remaining numeric, parts yquota_internal.credit_part[]) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -86,7 +83,7 @@ CREATE FUNCTION yquota_internal.transferable_credit(remaining numeric, parts yqu
 		SELECT trim_scale(greatest(least(remaining, coalesce(sum(part.rest), 0)), 0)) FROM unnest(parts) AS part;
 $$;
 COMMENT ON FUNCTION yquota_internal.transferable_credit(numeric, yquota_internal.credit_part[]) IS
-	'Return the credits of parts that can move: no more than remains without holds';
+	'Return how many credits of the parts can move.  This is not more than what remains of them after holds';
 
 CREATE FUNCTION yquota_internal.move_parts(moved yquota.credit_transfer, parts yquota_internal.credit_part[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -124,7 +121,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_transfer(text, text, numeric, text) IS
-	'Raise an error unless the arguments describe a transfer';
+	'Raise an error if the arguments do not describe a valid transfer';
 
 CREATE FUNCTION yquota_internal.same_transfer(from_project text, to_project text, amount numeric, external_id text) RETURNS bigint
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -143,7 +140,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.same_transfer(text, text, numeric, text) IS
-	'Return the transfer with an external_id; NULL when there is none.  Raises an error when it has other figures';
+	'Return the transfer with an external_id; NULL when there is none.  Raises an error if that transfer has other projects or another amount';
 
 CREATE FUNCTION yquota_internal.transfer_credit_as_owner(
 	from_project text, to_project text, amount numeric, reason text, external_id text) RETURNS bigint
@@ -166,7 +163,7 @@ BEGIN
 		RETURN known;
 	END IF;
 	SELECT b.remaining, b.held INTO balance FROM yquota_internal.balance_of(from_project) AS b;
-	-- charging does not wait, so the parts are read once
+	-- read the parts only once, because charging does not wait for these locks
 	parts := yquota_internal.transferable_parts(from_project, NULL);
 	fitting := yquota_internal.transferable_credit(balance.remaining, parts);
 	IF amount > fitting THEN
@@ -180,7 +177,7 @@ BEGIN
 	VALUES (from_project, to_project, trim_scale(amount), reason, external_id, yquota_internal.acting_role(), yquota.statement_clock())
 	ON CONFLICT ON CONSTRAINT credit_transfer_external_id_key DO NOTHING
 	RETURNING * INTO moved;
-	-- another transaction has moved credit of other projects with this id meanwhile
+	-- in the meantime, another transaction has moved credit between other projects with this id
 	IF NOT FOUND THEN
 		RETURN yquota_internal.same_transfer(from_project, to_project, amount, external_id);
 	END IF;
@@ -196,7 +193,7 @@ CREATE FUNCTION yquota.transfer_credit(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.transfer_credit(text, text, numeric, text, text) IS
-	'Move credit from a project to another one, in the order in which grants are spent, each part with its expires_at.  Returns the transfer_id; a repeated call with an external_id returns the same one.  Raises YQ001 when less is neither spent nor held';
+	'Move credit from a project to another one, in the order in which grants are spent.  Each part keeps its expires_at.  Returns the transfer_id; a repeated call with the same external_id returns the same transfer_id.  Raises YQ001 if less credit is neither spent nor held';
 
 CREATE FUNCTION yquota_internal.reverse_transfer_as_owner(transfer_id bigint, reason text)
 	RETURNS TABLE (returned numeric, returned_before numeric, not_returned numeric)
@@ -241,7 +238,7 @@ CREATE FUNCTION yquota.reverse_transfer(transfer_id bigint, reason text DEFAULT 
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.reverse_transfer(bigint, text) IS
-	'Return the credit of a transfer that is neither spent, held, expired nor moved on.  Tells the amounts returned now and before, and the amount that stays';
+	'Return the credit of a transfer to the project that gave it, unless the credit is spent, held, expired or moved to a third project.  Returns the amounts returned by this call and by earlier ones, and the amount that stays';
 
 CREATE VIEW yquota.transfer_status WITH (security_barrier) AS
 	SELECT moved.transfer_id, moved.from_project, moved.to_project, moved.amount, moved.reason, moved.external_id, moved.reverses,
@@ -253,7 +250,7 @@ CREATE VIEW yquota.transfer_status WITH (security_barrier) AS
 	   OR moved.from_project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	   OR moved.to_project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.transfer_status IS
-	'Transfers of credit from and to the projects that the reader may see, with the returned amounts; readable_grant has their parts';
+	'Transfers of credit from and to the projects that the reader may see, with the returned amounts. readable_grant has the parts of each transfer';
 COMMENT ON COLUMN yquota.transfer_status.amount IS 'moved credits';
 COMMENT ON COLUMN yquota.transfer_status.reverses IS 'transfer whose unspent credit this transfer returns; NULL for other transfers';
 COMMENT ON COLUMN yquota.transfer_status.returned IS 'credits that reversals have returned; NULL for a reversal';

@@ -1,8 +1,6 @@
---
--- Thresholds of spending are soft limits: they report that credit gets low, and stop nothing.
--- The hard limit is the whole credit, where on_exhausted names the action of decisions.  The
--- worker looks for crossed thresholds (worker/587_threshold_watch.sql).
---
+-- Thresholds of spending are soft limits.  They report that little credit is left, but stop nothing.  The hard limit
+-- is the whole credit.  When it is spent, decisions take the action in on_exhausted.  The worker looks for crossed
+-- thresholds (worker/587_threshold_watch.sql).
 
 CREATE TABLE yquota.spending_threshold (
 	project text COLLATE "C" REFERENCES yquota.project ON DELETE CASCADE,
@@ -14,12 +12,12 @@ CREATE TABLE yquota.spending_threshold (
 	UNIQUE NULLS NOT DISTINCT (project, fraction, remaining, before_expiry, lasts_less_than)
 );
 COMMENT ON TABLE yquota.spending_threshold IS
-	'Thresholds at which an alert says that credit gets low and channel yquota is notified.  Without a row that sets fraction for all projects they are 0.5, 0.8 and 1';
-COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL: all projects without rows of their own that set the same column';
-COMMENT ON COLUMN yquota.spending_threshold.fraction IS 'part of the granted credit that has been spent: above 0, at most 10, at most 6 decimals. 80 is refused with the hint to write 0.8';
+	'Thresholds at which an alert reports that little credit is left, and a notification is sent on channel yquota.  If no row sets fraction for all projects, the fractions are 0.5, 0.8 and 1';
+COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL for all projects that have no row of their own with the same column';
+COMMENT ON COLUMN yquota.spending_threshold.fraction IS 'part of the granted credit that has been spent: above 0, at most 10, at most 6 decimals. A value such as 80 is refused with the hint to write 0.8';
 COMMENT ON COLUMN yquota.spending_threshold.remaining IS 'credits that are left, held or not: at least -10^30, at most 10^30, at most 54 decimals';
-COMMENT ON COLUMN yquota.spending_threshold.before_expiry IS 'time before the expiry of a grant that has credit left: above 0, at most 10 years';
-COMMENT ON COLUMN yquota.spending_threshold.lasts_less_than IS 'time that credit lasts if it is spent as in the last 24 hours: above 0, at most 10 years';
+COMMENT ON COLUMN yquota.spending_threshold.before_expiry IS 'time before the expiry of a grant that still has credit: above 0, at most 10 years';
+COMMENT ON COLUMN yquota.spending_threshold.lasts_less_than IS 'threshold for the time that credit lasts if spending continues as in the last 24 hours: above 0, at most 10 years';
 
 CREATE FUNCTION yquota_internal.check_spending_threshold() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -53,11 +51,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_spending_threshold() IS
-	'Refuses a row that sets no threshold or several, or one out of range, and names what is allowed';
+	'Refuse a row that sets no threshold, several thresholds, or one that is out of range.  The error says which values are allowed';
 CREATE TRIGGER check_columns BEFORE INSERT OR UPDATE ON yquota.spending_threshold
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_spending_threshold();
 
--- A trigger checks the range, because a CHECK cannot give a hint.
+-- A trigger checks the range, because a CHECK constraint cannot give a hint.
 CREATE FUNCTION yquota_internal.refuse_percent() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -71,7 +69,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_percent() IS
-	'Refuse a row in which a fraction, the argument of the trigger, looks like a percentage';
+	'Refuse a row whose fraction looks like a percentage.  The argument of the trigger is the name of the column';
 CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.spending_threshold
 	FOR EACH ROW WHEN (NEW.fraction > 10 AND NEW.fraction <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('fraction');
 
@@ -87,7 +85,7 @@ CREATE VIEW yquota_internal.known_threshold AS
 	FROM (VALUES (0.5), (0.8), (1)) AS shipped (fraction)
 	WHERE NOT EXISTS (SELECT FROM yquota.spending_threshold AS every WHERE every.project IS NULL AND every.fraction IS NOT NULL);
 COMMENT ON VIEW yquota_internal.known_threshold IS
-	'Rows of spending_threshold, and the shipped fractions while no row sets fraction for all projects, each with the name of the column that it sets';
+	'Rows of spending_threshold, and the default fractions if no row sets fraction for all projects. Each row has the name of the column that it sets';
 
 CREATE VIEW yquota_internal.project_threshold AS
 	SELECT own.* FROM yquota_internal.known_threshold AS own
@@ -108,9 +106,9 @@ CREATE VIEW yquota_internal.moved_credit AS
 	WHERE moved.takes_from IS NOT NULL
 	GROUP BY moved.takes_from;
 COMMENT ON VIEW yquota_internal.moved_credit IS
-	'Credits of grants that transfers moved when they were made';
+	'Credits of grants that transfers moved at the time of the transfer';
 
--- Sums the spent credit of past months, which is no part of this month's credit.
+-- The view adds up the credit that was spent in past months.  It is not part of this month's credit.
 CREATE VIEW yquota_internal.spent_of_expired_grants AS
 	SELECT expired.project, sum(greatest(given.amount, 0) - expired.lost - coalesce(moved.amount, 0)) AS spent
 	FROM yquota_internal.lost_credit AS expired
@@ -131,10 +129,10 @@ CREATE TABLE yquota_internal.told_crossing (
 	causes text COLLATE "C" NOT NULL
 );
 COMMENT ON TABLE yquota_internal.told_crossing IS
-	'Thresholds that open alerts are about, and those before the expiry of grants until these expire.  No foreign key: administrators truncate yquota.alert';
-COMMENT ON COLUMN yquota_internal.told_crossing.grant_id IS 'grant that a threshold before_expiry is about';
+	'Thresholds of the open alerts.  Thresholds before the expiry of a grant stay until the grant expires.  There is no foreign key, because administrators truncate yquota.alert';
+COMMENT ON COLUMN yquota_internal.told_crossing.grant_id IS 'grant to which a threshold before_expiry applies';
 COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
-	'result of crossing_causes() when the threshold was last seen crossed: while it stays the same, the alert is not cleared.  Empty: the alert is cleared as soon as the threshold is not crossed';
+	'result of crossing_causes() when the threshold was last found crossed.  The alert is not cleared while this result stays the same.  If it is empty, the alert is cleared as soon as the threshold is not crossed any more';
 
 CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (project text, causes text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -171,7 +169,7 @@ CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (
 					FROM yquota.outage WHERE outage.project IS NULL AND outage.forgiven) AS of_all;
 $$;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
-	'Return grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
+	'Return figures about the grants of projects that have begun or expired, about voided containers and forgiven time.  The result is a text that changes with each addition';
 
 SELECT pg_extension_config_dump('yquota.spending_threshold', '');
 SELECT pg_extension_config_dump('yquota_internal.told_crossing', '');

@@ -1,11 +1,8 @@
+-- The view of feeds: their progress, and the events and calls that were set aside.  Functions here compare the books
+-- with the resource manager's list of running containers.
 --
--- The feed side shows the progress of feeds and the events and calls that are set aside.  It
--- reconciles the books with the resource manager's list of running containers.
---
--- No function here writes containers or charges.  Corrections are events in
--- yquota.container_event, like the events of any feed.  Errors are those of an INSERT of
--- events.
---
+-- No function here writes containers or charges.  Corrections are events in yquota.container_event, like the events
+-- of any feed.  Errors are those of an INSERT of events.
 
 CREATE VIEW yquota_internal.outliving_container AS
 	SELECT container.*, ended.at AS ended_at
@@ -18,15 +15,15 @@ CREATE VIEW yquota_internal.outliving_container AS
 	) ended
 	WHERE ended.at IS NOT NULL;
 COMMENT ON VIEW yquota_internal.outliving_container IS
-	'Running containers of applications that have ended, forgotten ones included';
+	'Running containers of applications that have ended, including applications whose rows have been deleted';
 COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'time at which the application ended';
 
--- Ghosts are containers whose FINISH was lost.  The first container of an application attempt
--- is mostly its master, which rightly outlives all others.
+-- Containers whose FINISH was lost look as if they ran.  The first container of an application attempt is usually
+-- its master, which normally outlives all others.
 CREATE FUNCTION yquota_internal.outliving_containers()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, ended_at timestamptz)
-	-- reads tables behind a view that the view's readers may not read
+	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -36,7 +33,7 @@ CREATE FUNCTION yquota_internal.outliving_containers()
 	WHERE outlived.ended_at < yquota.statement_clock() - COALESCE((SELECT setting.allocation_expiry FROM yquota.scheduler_setting AS setting), '10 minutes')
 $$;
 COMMENT ON FUNCTION yquota_internal.outliving_containers() IS
-	'Return the rows of outliving_container, which are few, whose application ended longer ago than allocation_expiry';
+	'Return the rows of outliving_container whose application ended longer ago than allocation_expiry.  The planner expects few rows';
 
 CREATE VIEW yquota_internal.suspect_container AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -76,7 +73,7 @@ CREATE VIEW yquota_internal.last_seal AS
 	FROM yquota.history_segment AS segment
 	WHERE segment.number > 0;
 COMMENT ON VIEW yquota_internal.last_seal IS
-	'Time at which history was sealed last: one row';
+	'Time at which history was last sealed; one row';
 
 CREATE VIEW yquota_internal.differing_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -87,7 +84,7 @@ CREATE VIEW yquota_internal.differing_end AS
 			   string_agg(DISTINCT concat_ws(' with status ', reported_end.occurred_at, reported_end.exit_status), ', ') AS ends
 		FROM yquota_internal.reported_end
 		WHERE NOT reported_end.is_own AND NOT reported_end.is_assumed
-		  -- ignore ends that nodes repeat to a restarted resource manager
+		  -- ignore ends that nodes report again to a restarted resource manager
 		  AND NOT EXISTS (SELECT FROM yquota_internal.feed_sign AS recovery
 						  WHERE recovery.source = reported_end.source AND recovery.is_recovery
 							AND recovery.at <= reported_end.occurred_at
@@ -100,7 +97,7 @@ CREATE VIEW yquota_internal.differing_end AS
 	JOIN yquota_internal.charge_in_effect charge USING (container_id)
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.differing_end IS
-	'Containers of all projects for which feeds have reported more than one end since history was sealed last';
+	'Containers of all projects for which feeds have reported more than one end since history was last sealed';
 
 CREATE VIEW yquota_internal.assumed_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -113,7 +110,7 @@ CREATE VIEW yquota_internal.assumed_end AS
 	  AND reported_end.recorded_at > (SELECT last_seal.at FROM yquota_internal.last_seal)
 	  AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.assumed_end IS
-	'Containers of all projects that ended with their application, because no other end was reported, since history was sealed last';
+	'Containers of all projects that ended with their application since history was last sealed, because no other end was reported';
 
 CREATE VIEW yquota_internal.contradicted_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -132,12 +129,12 @@ CREATE VIEW yquota_internal.contradicted_end AS
 		ON charge.container_id = reported.container_id AND charge."to" = reported.occurred_at
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.contradicted_end IS
-	'Containers of all projects that reconcile() ended earlier than a feed reports.  Only ends since history was sealed last are compared';
+	'Containers of all projects for which reconcile() recorded an earlier end than a feed reports.  Only ends since history was last sealed are compared';
 
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, reason text, differs boolean)
-	-- reads tables behind views that the views' readers may not read
+	-- reads tables behind views; readers of the views may not read these tables
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -148,7 +145,7 @@ CREATE FUNCTION yquota_internal.doubted_ends()
 	SELECT assumed.*, false FROM yquota_internal.assumed_end AS assumed
 $$;
 COMMENT ON FUNCTION yquota_internal.doubted_ends() IS
-	'Return the rows of differing_end, contradicted_end and assumed_end, which are few';
+	'Return the rows of differing_end, contradicted_end and assumed_end.  The planner expects few rows';
 
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
@@ -162,14 +159,12 @@ CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that probably ended unheard.  Their node is gone, or their application ended longer ago than scheduler_setting.allocation_expiry.  Or they are at least ten times and a day older than the next oldest container of their application, except its first container, the master.  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  Until history is sealed, the view also lists containers whose end is in doubt.  Feeds report different ends (the earliest counts), or an end later than that of reconcile() (until it is called again).  Or no feed reports an end, so that they ended with their application';
+	'Running containers that have probably ended without a report.  Their node is gone, or their application ended longer ago than scheduler_setting.allocation_expiry.  Others are much older than the next oldest container of their application: at least ten times as old, and at least a day older.  The first container of the application, its master, is not compared.  Finish these containers with reconcile(), node_lost() or a CONTAINER_FINISH. The view also lists containers with a doubtful end, until history is sealed.  Feeds may report different ends (the earliest counts), or a later end than reconcile() recorded (until reconcile() is called again).  If no feed reports an end, the containers ended with their application';
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'reason for the suspicion; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
---
--- Calls that a sender has set aside, and errors that block a sender.  Senders decide by the
--- SQLSTATE (docs/clients.md); these tables show their decisions.
---
+-- Calls that a sender has set aside, and errors that block a sender.  The sender decides by the SQLSTATE
+-- (docs/clients.md).  These tables show what it decided.
 CREATE TABLE yquota.feed_reject (
 	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	source text COLLATE "C",
@@ -182,13 +177,13 @@ CREATE TABLE yquota.feed_reject (
 );
 CREATE INDEX feed_reject_call_idx ON yquota.feed_reject USING hash (call);
 COMMENT ON TABLE yquota.feed_reject IS
-	'Calls and rows that the server refused to a feed and that the feed set aside: see reject_call().  Delete rows that have been handled';
+	'Calls and rows of a feed that the server refused and that the feed set aside: see reject_call().  Delete rows that have been handled';
 COMMENT ON COLUMN yquota.feed_reject.reject_id IS 'primary key';
 COMMENT ON COLUMN yquota.feed_reject.source IS 'name of the feed; NULL for a feed without a name';
 COMMENT ON COLUMN yquota.feed_reject.call IS 'refused call or row, as the feed reports it: the function and its arguments, or the table and its row';
 COMMENT ON COLUMN yquota.feed_reject.message IS 'message of the server';
-COMMENT ON COLUMN yquota.feed_reject.at IS 'time at which it was set aside, the last time if it was refused again';
-COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent it, by its name at that time';
+COMMENT ON COLUMN yquota.feed_reject.at IS 'time at which the call was set aside; if it was refused again, the last such time';
+COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent the call, by its name at that time';
 
 CREATE TABLE yquota_internal.feed_problem (
 	source text COLLATE "C",
@@ -218,7 +213,7 @@ BEGIN
 		RAISE EXCEPTION '"%" is not an SQLSTATE', reject_call_as_owner.sqlstate
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	-- two senders that report the same call leave one row
+	-- if two senders report the same call, only one row remains
 	LOCK TABLE yquota.feed_reject IN SHARE ROW EXCLUSIVE MODE;
 	UPDATE yquota.feed_reject AS known
 	SET sqlstate = reject_call_as_owner.sqlstate, message = coalesce(reject_call_as_owner.message, ''),
@@ -242,7 +237,7 @@ CREATE FUNCTION yquota.reject_call(source text, call jsonb, sqlstate text, messa
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) IS
-	'Set aside a call or row of a feed that the server has refused, so that the feed can go on.  Returns the reject_id of its row in feed_reject.  A call that is there already gets the present reason';
+	'Set aside a call or row of a feed that the server has refused, so that the feed can continue.  Returns the reject_id of its row in feed_reject.  If the call is already there, its reason is replaced';
 
 CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message text DEFAULT NULL) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -258,9 +253,9 @@ CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message t
 			WHERE known.problem <> excluded.problem;
 $$;
 COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
-	'Report that a feed waits for something that only an administrator can mend.  feed_status shows it, and an alert is raised.  A NULL SQLSTATE reports that the feed works again';
+	'Report that a feed waits for something that only an administrator can repair.  feed_status shows the problem, and an alert is raised.  A NULL SQLSTATE reports that the feed works again';
 
--- Deletes a bounded number of rows per call, because the worker has other work in between.
+-- The function deletes a limited number of rows per call, so that the worker can do other work in between.
 CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -273,7 +268,7 @@ CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most i
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) IS
-	'Delete rows of feed_reject about calls set aside before an instant, at most so many.  Returns their number';
+	'Delete rows of feed_reject about calls that were set aside before an instant.  Deletes at most the given number of rows, and returns how many';
 
 CREATE VIEW yquota.feed_status AS
 	SELECT part.source,
@@ -296,7 +291,7 @@ CREATE VIEW yquota.feed_status AS
 		UNION ALL
 		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0, 0, 0, NULL, NULL
 		FROM yquota_internal.counter_delta delta
-		-- skip deltas of corrections, which brought no events
+		-- skip deltas of corrections, because they are not about events
 		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
 		UNION ALL
 		SELECT reject.source, 0, NULL, NULL,
@@ -305,7 +300,7 @@ CREATE VIEW yquota.feed_status AS
 		FROM yquota.event_reject reject
 		GROUP BY reject.source
 		UNION ALL
-		-- these events are not checked yet; an instant far in the future is invalid
+		-- these events have not been checked yet; an instant far in the future is invalid
 		SELECT kept.source, count(*),
 			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
 				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
@@ -329,18 +324,18 @@ CREATE VIEW yquota.feed_status AS
 	) part
 	GROUP BY part.source;
 COMMENT ON VIEW yquota.feed_status IS
-	'Progress of every feed, by the source that its events name; NULL is the feed without a name';
-COMMENT ON COLUMN yquota.feed_status.source IS 'NULL: rows without a source';
-COMMENT ON COLUMN yquota.feed_status.events IS 'rows received, repeated and set-aside ones included';
+	'Progress of every feed, by the source in its events; NULL stands for the feed without a name';
+COMMENT ON COLUMN yquota.feed_status.source IS 'name of the feed; NULL for rows without a source';
+COMMENT ON COLUMN yquota.feed_status.events IS 'number of rows received, including repeated ones and those set aside';
 COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
-COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'time at which something last arrived';
-COMMENT ON COLUMN yquota.feed_status.lag IS 'time from last_event_at to the clock; also grows while the cluster is quiet';
-COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
-COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
-COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred and not charged yet; events counts them, too';
-COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers for which this feed reported another end (time or exit status) than the known one, since history was sealed last; they are in suspect_container';
-COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'calls and rows that the feed has set aside: see feed_reject';
-COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of the problem for which the feed waits and that only an administrator can mend; NULL when the feed works';
+COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'time at which the last row arrived';
+COMMENT ON COLUMN yquota.feed_status.lag IS 'time from last_event_at to the clock; it also grows if nothing happens in the cluster';
+COMMENT ON COLUMN yquota.feed_status.waiting IS 'number of events set aside until the START of their container arrives';
+COMMENT ON COLUMN yquota.feed_status.rejected IS 'number of events set aside for another reason: see event_reject, then call retry_rejects()';
+COMMENT ON COLUMN yquota.feed_status.deferred IS 'number of events stored while yquota.charging was deferred and not charged yet; they are included in events';
+COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'number of containers for which this feed reported another end (time or exit status) than the known one, since history was last sealed. suspect_container lists them';
+COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'number of calls and rows that the feed has set aside: see feed_reject';
+COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of a problem that only an administrator can repair, and for which the feed waits; NULL when the feed works';
 COMMENT ON COLUMN yquota.feed_status.problem_since IS 'time at which the feed began to wait';
 
 CREATE VIEW yquota.my_rejects WITH (security_barrier) AS
@@ -361,19 +356,19 @@ CREATE VIEW yquota.my_rejects WITH (security_barrier) AS
 	WHERE reject.sent_by = ANY (
 		(SELECT array_agg(role.rolname::text) FROM pg_roles role WHERE pg_has_role(role.oid, 'USAGE'))::text[]);
 COMMENT ON VIEW yquota.my_rejects IS
-	'Events set aside (event_reject) and calls that a feed set aside (feed_reject), which the reader sent, or a role whose privileges it has';
-COMMENT ON COLUMN yquota.my_rejects.reject_id IS 'number in event_reject, or in feed_reject if there is a call';
+	'Events set aside (event_reject) and calls that a feed set aside (feed_reject).  They were sent by the reader, or by a role whose privileges the reader has';
+COMMENT ON COLUMN yquota.my_rejects.reject_id IS 'number of the row in event_reject, or in feed_reject for a call';
 COMMENT ON COLUMN yquota.my_rejects.call IS 'call or row that a feed set aside: the function and its arguments, or the table and its row; NULL for an event';
-COMMENT ON COLUMN yquota.my_rejects.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+COMMENT ON COLUMN yquota.my_rejects.waiting IS 'true for an UPDATE or FINISH that waits for its START, and is applied when the START arrives';
 COMMENT ON COLUMN yquota.my_rejects.allocation IS 'native units';
-COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent it, by its name at that time';
+COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent the event or call, by its name at that time';
 
 --
 -- Events set aside
 --
 
--- Notes events that an administrator deletes or repairs here.  The log keeps them, and
--- verify() must know that they were never accepted.
+-- This trigger records events that an administrator deletes or repairs.  The log keeps them, and verify() has to
+-- know that they were never accepted.
 CREATE FUNCTION yquota_internal.note_discarded() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -418,7 +413,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_discarded() IS
-	'Keep events set aside when an administrator removes or changes their rows';
+	'Record events that were set aside, when an administrator removes or changes their rows';
 
 CREATE TRIGGER note_update AFTER UPDATE ON yquota.event_reject
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
@@ -435,14 +430,14 @@ CREATE FUNCTION yquota_internal.accept_any_age() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_accept_any_age';
 COMMENT ON FUNCTION yquota_internal.accept_any_age() IS
-	'Make the calling function, which has settings of its own, run without yquota.max_event_age.  Its SET clause could not do so where the owner is no superuser';
+	'Let the calling function, which has SET clauses, run without yquota.max_event_age.  A SET clause could not change this setting if the owner is not a superuser';
 
 CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'set_aside_quietly'
-	-- not a dump, even in a session that has restored one (see restoring())
+	-- this is not a dump, even in a session that has restored one (see restoring())
 	SET check_function_bodies = on
 AS $$
 #variable_conflict use_column
@@ -450,12 +445,12 @@ DECLARE
 	taken yquota.event_reject[];
 	newest bigint;
 BEGIN
-	-- accept any age, because an administrator has looked at the events
+	-- accept events of any age, because an administrator has looked at them
 	PERFORM yquota_internal.accept_any_age();
 	-- Read the maximum before the INSERT adds rows; rows of other sessions get larger numbers, too.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 
-	-- Use two commands, because the trigger must find the rows gone.
+	-- Use two commands, because the trigger must not find these rows any more.
 	WITH deleted AS (
 		DELETE FROM yquota.event_reject reject
 		WHERE reject.reject_id = ANY (reject_ids)
@@ -463,11 +458,11 @@ BEGIN
 	)
 	SELECT coalesce(array_agg(deleted.reject ORDER BY (deleted.reject).reject_id), '{}')
 	INTO taken FROM deleted;
-	-- the rows are moved, not discarded
+	-- the rows are moved, not discarded by an administrator
 	DELETE FROM yquota_internal.discarded_event AS discarded
 	WHERE discarded.removed AND discarded.reject_id = ANY (reject_ids);
 
-	-- Keep the time of arrival, because the log has a row from that time as well.
+	-- Keep the time of arrival, because the log has a row from that time, too.
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, node,
 		 allocation, execution_type, exit_status, source, recorded_at,
@@ -479,8 +474,8 @@ BEGIN
 		   reject.is_am, reject.is_running
 	FROM unnest(taken) reject;
 
-	-- Note the old row as having no effect: the new row of the log stands for the event.  For a
-	-- repaired event, discarded_event has the number of the old row.
+	-- Record that the old row had no effect, because the new row of the log replaces it.  For a repaired event,
+	-- discarded_event has the number of the old row.
 	INSERT INTO yquota_internal.event_without_effect (event_id)
 	SELECT reject.event_id
 	FROM unnest(taken) reject
@@ -489,7 +484,7 @@ BEGIN
 	  AND NOT EXISTS (SELECT FROM yquota_internal.discarded_event AS changed
 					  WHERE changed.event_id = reject.event_id);
 
-	-- return rows that were refused again under their old numbers
+	-- return rows that were refused again, under their old numbers
 	RETURN QUERY
 	SELECT DISTINCT ON (old.reject_id) old.reject_id, reject.waiting, reject.sqlstate, reject.reason, reject.detail
 	FROM unnest(taken) old
@@ -507,10 +502,10 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rejects(bigint[]) IS
-	'Insert the events of event_reject again.  Returns those that were set aside again, with the present reason';
+	'Insert the events of event_reject again.  Returns those that were set aside again, with the new reason';
 
--- The log keeps each event once, however often it is refused.  When rows are refused, the
--- function rolls back and sends the others without them.
+-- The log must contain each event once, however often it is refused.  When rows are refused, the function rolls back
+-- and sends the other rows without them.
 CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -543,10 +538,10 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
-	'Insert the events of event_reject again.  Set-aside events among them stay, with the present reason';
+	'Insert the events of event_reject again.  Rows of events that are refused again stay, with the new reason';
 
--- Takes its locks before any row is locked, as every statement that sends events does.  While
--- rows are moved, no transaction can void their containers.
+-- The function takes its locks before any row is locked, as every statement that sends events does.  While rows are
+-- moved, no transaction can void their containers.
 CREATE FUNCTION yquota_internal.lock_for_resending() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -557,11 +552,10 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_for_resending() IS
-	'Take the locks that come before rows of event_reject';
+	'Take the locks that must be taken before rows of event_reject are locked';
 
--- Waiting rows stay while their container is unknown: the statement that brings their START
--- applies them.  Rows that another session is moving are left to it.  Batches are taken in the
--- order of container ids, as in an INSERT.
+-- Waiting rows stay while their container is unknown; the statement with their START applies them.  Rows that
+-- another session is moving are skipped.  Batches are processed in the order of container ids, as in an INSERT.
 CREATE FUNCTION yquota.retry_rejects(source text DEFAULT NULL, container_id text DEFAULT NULL,
 									 OUT retried bigint, OUT accepted bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -578,7 +572,7 @@ BEGIN
 	retried := 0;
 	set_aside := 0;
 	PERFORM yquota_internal.lock_for_resending();
-	-- Rows that are refused again get larger numbers, so they are not retried twice.
+	-- Rows that are refused again get larger numbers, so they are not retried a second time.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 	LOOP
 		SELECT array_agg(candidate.reject_id),
@@ -609,7 +603,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
-	'Send events set aside again, of one source or container or all.  Events that are still bad are set aside again with the present reason';
+	'Send events that were set aside again: those of one source, of one container, or all.  Events that are still bad are set aside again with the new reason';
 
 CREATE VIEW yquota_internal.startable_reject AS
 	SELECT reject.reject_id, reject.container_id, age(reject.xmin) AS age
@@ -621,9 +615,9 @@ CREATE VIEW yquota_internal.startable_reject AS
 					  WHERE charge.container_id = reject.container_id));
 COMMENT ON VIEW yquota_internal.startable_reject IS
 	'Events that wait for a START although their container is in the books';
-COMMENT ON COLUMN yquota_internal.startable_reject.age IS 'transactions since the row was written or changed';
+COMMENT ON COLUMN yquota_internal.startable_reject.age IS 'number of transactions since the row was written or changed';
 
--- The number of this transaction is greater than the numbers of all transactions under way.
+-- The id of this transaction is greater than the ids of all transactions in progress.
 CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_at timestamptz, saw_all boolean) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -636,22 +630,25 @@ CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_a
 		WHERE pg_snapshot_xmin(snapshot) > look.looked_by;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
-	'Record a look at the rows that are not settled.  Rows seen by the recorded look become settled once all transactions have ended that were in progress then';
+	'Record a search of the rows that are not settled.  Rows that an earlier search saw become settled once all transactions have ended that were in progress at that time';
 
--- A START applies the events that wait for it, except two kinds of rows.  It cannot see a row
--- of a transaction that is under way, and it leaves a row that another transaction holds.  For
--- the second kind it notes the container in skipped_waiting.  The first kind ends when all
--- transactions have ended that were under way at the first look that saw the row: later STARTs
--- see it.  From then on the row is settled.  The worker looks at settled rows of containers in
--- skipped_waiting, and at all rows once an hour.  Each look is costly, because it probes every
--- segment of the ledger.
+-- A START applies the events that wait for it, with two exceptions.  It cannot see the row of a transaction that is
+-- still in progress.  It also skips a row that another transaction holds, and then records the container in
+-- skipped_waiting.
+--
+-- The first exception is temporary.  Consider the first search of the worker that saw the row.  Once all
+-- transactions have ended that were in progress at that time, every later START sees the row.  From then on the row
+-- is settled.
+--
+-- The worker searches rows that are not settled, and rows of containers in skipped_waiting.  Once an hour it
+-- searches all rows.  Each search is expensive, because it looks into every segment of the ledger.
 CREATE FUNCTION yquota_internal.apply_waiting(looks_at_all boolean DEFAULT true) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	batch_size CONSTANT integer := 10000;
-	-- read these before the rows, so that the look sees at least as much
+	-- read these values before the rows, so that the search sees at least as much
 	snapshot CONSTANT pg_snapshot := pg_current_snapshot();
 	skipped CONSTANT text[] := ARRAY(SELECT container_id FROM yquota_internal.skipped_waiting);
 	now_at CONSTANT timestamptz := yquota.statement_clock();
@@ -661,14 +658,14 @@ DECLARE
 	batch bigint[];
 BEGIN
 	PERFORM yquota_internal.lock_for_resending();
-	-- a transaction that has already written got its number too early to compare
+	-- a transaction that has already written has an id that is too old to compare
 	looks_at_all := looks_at_all OR pg_current_xact_id_if_assigned() IS NOT NULL;
 	IF NOT looks_at_all THEN
 		SELECT look.settled_before INTO settled_before FROM yquota_internal.waiting_look AS look
 		WHERE now_at BETWEEN look.all_looked_at AND look.all_looked_at + interval '1 hour';
 		settled_before := coalesce(settled_before, '0');
 	END IF;
-	-- check first, because even planning over all segments takes time
+	-- check first, because even planning a query over all segments takes time
 	IF EXISTS (SELECT FROM yquota.event_reject AS reject
 			   WHERE reject.waiting AND age(reject.xmin) <= age(settled_before::xid))
 		OR skipped <> '{}'
@@ -682,7 +679,7 @@ BEGIN
 				   ORDER BY reject.reject_id
 				   LIMIT batch_size
 				   FOR UPDATE SKIP LOCKED);
-	-- after a full batch all rows stay due
+	-- after a full batch, all rows have to be searched again
 	IF NOT looks_at_all AND cardinality(batch) < batch_size THEN
 		DELETE FROM yquota_internal.skipped_waiting WHERE container_id IN (SELECT unnest(skipped));
 		INSERT INTO yquota_internal.skipped_waiting (container_id)
@@ -695,11 +692,9 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_waiting(boolean) IS
-	'Apply waiting events whose START is known by now, at most 10000 at a time.  Returns how many were sent.  The worker looks only at events whose START may have come since its last look';
+	'Apply waiting events whose START is known by now, at most 10000 at a time.  Returns how many were sent.  The worker searches only events whose START may have arrived since its last search';
 
---
--- Restarts of the resource manager
---
+-- Restarts of the resource manager.
 
 CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -710,15 +705,15 @@ CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
 				  SELECT last_event_at FROM yquota_internal.counter_delta
 				  WHERE scope IN ('a', 'f') AND source = feed
 				  UNION ALL
-				  -- these events are not checked yet; an instant far in the future is invalid
+				  -- these events have not been checked yet; an instant far in the future is invalid
 				  SELECT occurred_at FROM yquota_internal.deferred_event
 				  WHERE source = feed AND occurred_at <= recorded_at) AS f);
 COMMENT ON FUNCTION yquota_internal.last_event_of(text) IS
-	'Return the latest instant of any event received from a feed; NULL before the first one';
+	'Return the latest instant of any event received from a feed; NULL before its first event';
 
--- Two alternating resource managers deliver records in any order: the spool of one may arrive
--- long after the other has taken over.  Signs of life are therefore kept.  A late sign of life
--- moves the start of an outage that began too early.
+-- If two resource managers alternate, their records arrive in any order: the spool of one may arrive long after the
+-- other has taken over.  Signs of life are therefore stored.  If an outage began too early, a late sign of life
+-- moves its start.
 CREATE FUNCTION yquota.report_recovery(source text, alive timestamptz, recovered timestamptz DEFAULT NULL)
 	RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -737,7 +732,7 @@ BEGIN
 	ELSIF least(alive, recovered) < '2000-01-01 00:00+00' THEN
 		RAISE EXCEPTION 'instant % of a recovery lies before the year 2000', least(alive, recovered)
 			USING ERRCODE = 'datetime_field_overflow';
-	-- future time is not forgiven; a sign of life at or after the recovery does not count
+	-- future time is not forgiven; a sign of life at or after the recovery is ignored
 	ELSIF coalesce(recovered, alive) > yquota.clock() + yquota_internal.duration('yquota.max_clock_skew') THEN
 		RAISE EXCEPTION 'instant % of a recovery is in the future', coalesce(recovered, alive)
 			USING ERRCODE = 'datetime_field_overflow',
@@ -758,14 +753,14 @@ BEGIN
 	WHERE (heard.at < recovered) IS NOT FALSE AND heard.at IS NOT NULL
 	ON CONFLICT DO NOTHING;
 	IF recovered IS NOT NULL THEN
-		-- archived charges cannot be forgiven any more
+		-- archived charges can no longer be forgiven
 		began := greatest((SELECT max(sign.at) FROM yquota_internal.feed_sign AS sign
 						   WHERE sign.source = report_recovery.source AND sign.at < recovered),
 						  CASE WHEN EXISTS (SELECT FROM yquota_internal.feed_sign AS sign
 											WHERE sign.source = report_recovery.source AND sign.at < recovered)
 							THEN yquota_internal.archive_horizon() END);
 		IF began < recovered THEN
-			-- insert a separate row, so that outages of the same time from other sources stay unchanged
+			-- insert a separate row, so that outages that other sources reported for the same time stay unchanged
 			INSERT INTO yquota.outage AS o (started_at, ended_at, reason)
 			VALUES (began, recovered, format('resource manager %s did not run', report_recovery.source))
 			RETURNING o.outage_id INTO found_id;
@@ -791,7 +786,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) IS
-	'Record that a resource manager, named by its feed, has become active again, and forgive the time since its last sign of life.  The last sign is the latest of alive, any event of the feed, and earlier calls of this function.  Returns the outage_id, NULL when there is none.  Without recovered, only record alive; an outage that seemed to begin earlier then begins at alive.  Repeating is harmless';
+	'Record that a resource manager, named by its feed, has become active again, and forgive the time since its last sign of life.  The last sign is the latest of: alive, any event of the feed, and the signs of earlier calls.  Returns the outage_id, or NULL when there is no outage.  Without recovered, the call only records alive; an outage that seemed to begin earlier then begins at alive.  Repeating a call is safe';
 
 --
 -- Reconciliation
@@ -870,7 +865,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.reconcile_list(jsonb) IS
-	'Return the resource manager''s list of running containers as rows, checked; times without a zone are UTC';
+	'Return the resource manager''s list of running containers as checked rows.  Times without a zone are UTC';
 
 CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz)
 	RETURNS TABLE (action text, container_id text, project text, application_id text,
@@ -887,7 +882,7 @@ BEGIN ATOMIC
 		   CASE WHEN ours.started_at <= lost_at AND ours.settled_at <= lost_at THEN lost_at ELSE as_of END, 'not in the list'
 	FROM yquota.container ours
 	WHERE ours.started_at <= as_of AND ours.settled_at <= as_of
-	  -- a waiting container is rightly missing from the list
+	  -- a waiting container is missing from the list because it does not run
 	  AND ours.waiting_factor IS NULL
 	  AND NOT EXISTS (SELECT FROM list theirs
 					  WHERE theirs.container_id = ours.container_id)
@@ -956,10 +951,10 @@ BEGIN ATOMIC
 	  AND theirs.is_running IS NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
-	'Return the findings of reconcile(): events to insert, and finishes at lost_at of containers without later news.  Also containers that are still to end, waiting containers in the list, and conflicts that no event can mend';
+	'Return the findings of reconcile(): events to insert, and finishes at lost_at of containers without later news.  Also return containers that still have to be ended, waiting containers in the list, and conflicts that no event can resolve';
 
--- An SQL function of its own: the context of an error quotes statements of PL/pgSQL, but not
--- this one.
+-- This is a separate SQL function, because the context of an error quotes statements of PL/pgSQL, but not this
+-- statement.
 CREATE FUNCTION yquota_internal.send_reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz, actions text[], skipped text[])
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -984,10 +979,10 @@ AS $$
 	ORDER BY plan.container_id, plan.action;
 $$;
 COMMENT ON FUNCTION yquota_internal.send_reconcile_plan(jsonb, timestamptz, timestamptz, text[], text[]) IS
-	'Insert the events of reconcile_plan() with some actions, and return all its findings, none about skipped containers';
+	'Insert the events of reconcile_plan() that have the given actions.  Return all its findings, except those about skipped containers';
 
--- Finds ends that reconcile() wrongly concluded.  Such an end is no fact.  A later end from a
--- feed, or a list that still has the container, proves it wrong.
+-- These functions find ends that reconcile() concluded wrongly.  Such an end was only assumed.  A later end from a
+-- feed, or a list that still contains the container, proves it wrong.
 CREATE FUNCTION yquota_internal.wrong_ends(running jsonb, as_of timestamptz)
 	RETURNS TABLE (container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -1008,9 +1003,9 @@ AS $$
 	ORDER BY charge.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.wrong_ends(jsonb, timestamptz) IS
-	'Return ends by reconcile() that contradict later events of feeds, or the list of running containers at as_of';
+	'Return ends by reconcile() that later events of feeds contradict, or the list of containers running at as_of';
 
--- An SQL function of its own, so that the context of an error does not quote its statement.
+-- This is a separate SQL function, so that the context of an error does not quote its statement.
 CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1029,7 +1024,7 @@ CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) R
 	ORDER BY log.event_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.deliver_without_conclusions(bigint[]) IS
-	'Insert events again that voids have taken back, without the ends by reconcile()';
+	'Insert again the events that voids have reversed, except the ends by reconcile()';
 
 CREATE FUNCTION yquota_internal.withdraw_ends(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1051,7 +1046,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.withdraw_ends(text[]) IS
-	'Void containers, in ascending order of id, and deliver their events again without the ends by reconcile()';
+	'Void containers, in ascending order of id, and send their events again without the ends by reconcile()';
 
 CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true, source text DEFAULT NULL)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
@@ -1073,14 +1068,14 @@ BEGIN
 				  HINT = 'Pass the time at which the resource manager made the list.';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('reconcile running containers');
-	-- take the last recovery even if its outage has been taken back
+	-- use the last recovery even if its outage is no longer forgiven
 	SELECT outage.started_at INTO lost_at
 	FROM yquota_internal.feed_sign AS recovery
 	LEFT JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
 	WHERE recovery.source = reconcile.source AND recovery.is_recovery AND recovery.at <= as_of
 	ORDER BY recovery.at DESC LIMIT 1;
 	IF NOT dry_run THEN
-		-- the log is locked before the ledger is read
+		-- lock the log before the ledger is read
 		LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	END IF;
 	wrong := ARRAY(SELECT ended.container_id FROM yquota_internal.wrong_ends(running, as_of) AS ended ORDER BY 1);
@@ -1099,7 +1094,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
-	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that the list lacks, starts missing ones, and updates differences.  A container that waits at its node is neither started nor finished by a list that does not tell whether it runs.  Ends by earlier calls are withdrawn where a feed reported a later one, or the list has the container.  Returns the differences; inserts events only when dry_run is false.  Containers changed after as_of stay as they are.  With the source of a feed, containers without news since its resource manager last became active are finished where that outage began';
+	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that are not in the list, starts missing ones, and updates differences.  If the list does not say which containers run, a container that waits at its node is neither started nor finished.  Ends by earlier calls are withdrawn if a feed reported a later one, or if the list contains the container.  Returns the differences; inserts events only if dry_run is false.  Containers that changed after as_of stay as they are.  With the source of a feed, containers may be finished at the start of its last outage.  This happens to containers without news since the resource manager became active again';
 
 CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -1113,7 +1108,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('start containers that a resource manager has found');
-	-- wait for the spool of another sender, which has more detail than a list
+	-- wait for the spool of another sender, because it has more detail than a list
 	IF EXISTS (SELECT FROM yquota_internal.feed_sign AS sign
 			   WHERE sign.source = recover_containers.source
 				 AND sign.at < (SELECT max(recovery.at) FROM yquota_internal.feed_sign AS recovery
@@ -1122,12 +1117,12 @@ BEGIN
 	END IF;
 	missing := ARRAY(SELECT plan.container_id FROM yquota_internal.send_reconcile_plan(containers, as_of, NULL, '{start}', '{}') AS plan
 					 WHERE plan.action = 'start');
-	-- leave out containers whose events were set aside
+	-- leave out containers with events that were set aside
 	RETURN (SELECT count(*) FROM yquota.container AS started WHERE started.container_id = ANY (missing));
 END;
 $$;
 COMMENT ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) IS
-	'Report containers, as reconcile() takes them, that a resource manager has found on a node when it became active.  If that is the first news of its feed, containers that the books lack are started at their started_at.  Returns how many';
+	'Report containers that a resource manager has found on a node when it became active.  The list has the form that reconcile() takes.  If this is the first news of its feed, containers that are not in the books are started at their started_at.  Returns how many';
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
 								 exit_status integer DEFAULT -100)
@@ -1143,7 +1138,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('finish the containers of a node');
-	-- skip nodes with newer reports, unless these are ahead of the clock
+	-- skip nodes with newer reports, unless these reports are ahead of the clock
 	UPDATE yquota.node known
 	SET state = 'LOST', updated_at = node_lost.at
 	WHERE known.name = node_lost.node AND known.state <> 'LOST'
@@ -1165,7 +1160,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
-	'Record that a node is gone since "at": finish its containers then, and mark it LOST.  Containers with later events are finished, too; containers started later belong to its next life.  Returns the finished containers.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
+	'Record that a node is gone since "at": finish its containers at this time, and mark the node LOST. Containers with later events are finished, too.  Containers that started later are not, because they belong to the time after the node came back.  Returns the finished containers.  Repeating the call is safe.  The exit status is YARN''s ABORTED by default';
 
 CREATE FUNCTION yquota.register_node(
 	node text, total yquota.resource, rack text DEFAULT '/default-rack', label text DEFAULT '', at timestamptz DEFAULT yquota.clock())
@@ -1185,13 +1180,12 @@ CREATE FUNCTION yquota.register_node(
 		SELECT EXISTS (SELECT FROM written);
 $$;
 COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
-	'Record that a node has joined the cluster, or that its resources or label have changed; it is RUNNING.  Returns whether that changed anything, which older news than the node''s never do';
+	'Record that a node has joined the cluster, or that its resources or label have changed, and mark it RUNNING. Returns whether anything changed.  News that are older than what is known of the node change nothing';
 
+-- Rows that pg_dump includes.  clock_setting and worker_state are not included: a restored database starts with the
+-- system's clock and without worker.
 --
--- Rows that pg_dump keeps.  It leaves out clock_setting and worker_state: a restored database
--- starts with the system's clock and no worker.
---
--- Dumps parents first, for dumps with one INSERT per row.
+-- The parents are dumped first, for dumps with one INSERT per row.
 SELECT pg_extension_config_dump('yquota.project',
 	'ORDER BY (SELECT pg_catalog.count(*) FROM yquota_internal.project_family WHERE member = project.name)');
 SELECT pg_extension_config_dump('yquota.quota_grant', '');

@@ -1,25 +1,23 @@
---
--- Reads the audit log of YARN's ResourceManager as events.  The log has lines about the
--- allocation and release of containers.  An example, here on three lines:
+-- Import of the audit log of YARN's ResourceManager as events.  The log has lines about the allocation and release
+-- of containers.  An example, here on three lines:
 --
 --     2026-03-02 10:00:00,125 INFO ...RMAuditLogger: USER=ann	OPERATION=AM Allocated Container
 --         TARGET=SchedulerApp	RESULT=SUCCESS	APPID=...
 --         CONTAINERID=...	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
 --
--- Tabs separate the fields; logs with spaces in place of tabs are read as well.  The text
--- before USER= is the layout of log4j, of which only the time matters.
+-- Tabs separate the fields.  Logs with spaces in place of tabs are accepted, too.  The text before USER= has the
+-- layout of log4j; only its time is used.
 --
--- Every line becomes a row of container_event.  A repeated import recognizes events by
--- container, event and time, and does not send them again.
+-- Every line becomes a row of container_event.  A repeated import recognizes events by container, event and time,
+-- and does not send them again.
 --
--- The ResourceManager briefly gives a container id to the part that an update adds to a
--- container, or takes from it.  Such a temporary part is no container.  The part of an increase
--- is allocated, and released with no resources (swapContainer).  The part of a decrease or a
--- demotion is released and was never allocated.  The part of a promotion is allocated and never
--- released, so it looks like a container.  Containers that are OPPORTUNISTIC when they end have
--- no end in the log.  Containers that end while the ResourceManager is down have no end in the
--- log either.  The import ends them with their application.
+-- While a container is updated, the ResourceManager gives a container id to the part that is added or taken away.
+-- Such a temporary part is not a container.  The part of an increase is allocated, and released with no resources
+-- (swapContainer).  The part of a decrease or a demotion is released and was never allocated.  The part of a
+-- promotion is allocated and never released, so it looks like a container.
 --
+-- Containers that are OPPORTUNISTIC when they end have no end in the log.  Containers that end while the
+-- ResourceManager is down have no end either.  The import ends both together with their application.
 
 CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -34,19 +32,17 @@ COMMENT ON FUNCTION yquota_internal.rm_audit_fields(text) IS
 CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- take the first field of a name, because fields that users may choose come last
+	-- use the first field of a name, because fields that users can choose come last
 	RETURN (SELECT substr(field, length(key) + 2)
 			FROM unnest(fields) WITH ORDINALITY AS f (field, number)
 			WHERE starts_with(field, key || '=')
 			ORDER BY number
 			LIMIT 1);
 COMMENT ON FUNCTION yquota_internal.rm_audit_field(text[], text) IS
-	'Return the value of a key; NULL when it is not there';
+	'Return the value of a key; NULL when the line does not have the key';
 
---
--- Reads the time of a line.  The year has two or four digits, or is missing.  The offset from
--- UTC is returned if the layout has one.
---
+-- The function reads the time of a line.  The year has two or four digits, or is missing.  The offset from UTC is
+-- returned if the layout has one.
 CREATE FUNCTION yquota_internal.log_line_time(
 	line text, OUT year integer, OUT month integer, OUT rest text, OUT utc_offset text)
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -80,13 +76,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.log_line_time(text) IS
-	'Return the time at the beginning of a line of a log; month is NULL when there is none, year where the layout has none';
+	'Return the time at the beginning of a line of a log.  month is NULL when there is no time, and year is NULL when the layout has no year';
 
---
--- A local time that occurs twice, when clocks are set back, is the first one until the log
--- goes back in time.  Lines of several threads may be slightly out of order, which does not
--- count as going back.
---
+-- When clocks are set back, a local time occurs twice.  It is read as the first one until the times in the log go
+-- back.  Lines of several threads may be slightly out of order, which does not count as going back.
 CREATE FUNCTION yquota_internal.log_line_instant(
 	line text, timezone text, first_year integer, previous timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -107,7 +100,7 @@ BEGIN
 	END IF;
 	year_of_line := read.year;
 	IF year_of_line IS NULL AND before IS NOT NULL THEN
-		-- choose the year that puts the line next to the previous one
+		-- choose the year in which the line is closest to the previous one
 		year_of_line := extract(year FROM before)
 			+ CASE WHEN extract(month FROM before) - read.month > 6 THEN 1
 				   WHEN extract(month FROM before) - read.month < -6 THEN -1 ELSE 0 END;
@@ -116,7 +109,7 @@ BEGIN
 	END IF;
 	BEGIN
 		local_time := (lpad(year_of_line::text, 4, '0') || '-' || read.rest)::timestamp;
-		-- a log of last year, read in this year
+		-- a log of last year that is read in this year
 		IF read.year IS NULL AND before IS NULL AND first_year IS NULL
 			AND local_time AT TIME ZONE timezone > yquota.statement_clock() + interval '1 day'
 		THEN
@@ -141,7 +134,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.log_line_instant(text, text, integer, timestamptz) IS
-	'Return the time at which a line of a log was written, given the time of the line before; NULL when the line does not begin with a time';
+	'Return the time at which a line of a log was written, given the time of the previous line; NULL when the line does not begin with a time';
 
 CREATE TYPE yquota_internal.rm_audit_event AS (
 	event yquota.container_event_type,
@@ -178,7 +171,7 @@ BEGIN
 	BEGIN
 		event.allocation := yquota_internal.rm_audit_field(fields, 'RESOURCE')::yquota.resource;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-		-- the INSERT sets the event aside, which an administrator sees
+		-- the INSERT will set the event aside, so that an administrator sees it
 		event.allocation := NULL;
 	END;
 	IF event.event = 'CONTAINER_START' THEN
@@ -223,7 +216,7 @@ CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit
 					 AND (of_event.event = 'CONTAINER_FINISH'
 						  OR reject.allocation::text IS NOT DISTINCT FROM of_event.allocation::text));
 COMMENT ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) IS
-	'Tell whether an event is in the books, or set aside, already';
+	'Tell whether an event is already in the books or was set aside';
 
 CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -233,10 +226,10 @@ CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 		OR EXISTS (SELECT FROM yquota.event_reject AS reject
 				   WHERE reject.container_id = knows_start.container_id AND reject.event = 'CONTAINER_START');
 COMMENT ON FUNCTION yquota_internal.knows_start(text) IS
-	'Tell whether the container has started according to the books, or its START was set aside';
+	'Tell whether the books contain the START of a container, or whether its START was set aside';
 
--- An attempt's first container is its master.  A log that has its START has the START of every
--- container that was allocated to the attempt after it.
+-- The first container of an attempt is its master.  If a log contains the START of the master, it also contains the
+-- START of every container that was allocated to the attempt afterwards.
 CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_event[]) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -260,7 +253,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
 	'Return the ids that the log gives to temporary parts of container updates, as far as they can be recognized';
 
--- Voids temporary parts that an earlier import has read as containers.
+-- The function voids temporary parts that an earlier import took for containers.
 CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -282,7 +275,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.void_temporary_parts(text[]) IS
-	'Take temporary parts that are in the books, or wait for a START, out of both';
+	'Remove temporary parts from the books, and from the events that wait for a START';
 
 CREATE FUNCTION yquota_internal.send_rm_audit_events(
 	events yquota_internal.rm_audit_event[], source text,
@@ -299,7 +292,7 @@ DECLARE
 	unknown_projects bigint;
 BEGIN
 	PERFORM yquota_internal.void_temporary_parts(parts);
-	-- check before the insert, which makes all events known
+	-- check before the INSERT, because all events are known afterwards
 	SELECT array_agg(DISTINCT candidate) FILTER (WHERE NOT sorted.is_part AND NOT yquota_internal.is_known_event(candidate, source)),
 		   count(*) FILTER (WHERE sorted.is_part)
 	INTO fresh, temporary
@@ -346,8 +339,7 @@ CREATE FUNCTION yquota_internal.end_with_applications(
 DECLARE
 	ended bigint;
 BEGIN
-	-- note the ends first, because charging would otherwise take them for ends by a feed when another
-	-- end comes
+	-- record the ends first; otherwise charging would take them for ends from a feed when another end arrives
 	WITH open AS MATERIALIZED (
 		SELECT running.container_id, min(application.ended_at) AS at
 		FROM unnest(application_ids, ended_at) AS application (application_id, ended_at)
@@ -366,7 +358,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) IS
-	'Finish containers that still run in the books of ended applications.  Returns how many';
+	'Finish containers of ended applications that are still running in the books.  Returns how many';
 
 CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
 	RETURNS void
@@ -385,7 +377,7 @@ BEGIN
 		RAISE EXCEPTION 'year % of a log is out of range', year
 			USING ERRCODE = 'datetime_field_overflow';
 	END IF;
-	-- PostgreSQL reports an unknown time zone
+	-- PostgreSQL raises the error about an unknown time zone
 	PERFORM yquota.statement_clock() AT TIME ZONE timezone;
 END
 $$;
@@ -438,13 +430,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
-	'Turn lines of a ResourceManager''s audit log into events.  AM Allocated Container becomes a CONTAINER_START, AM Released Container a CONTAINER_FINISH; the remaining containers of an application end with it.  Lines that were imported before are known, and temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
+	'Convert lines of a ResourceManager''s audit log to events.  "AM Allocated Container" becomes a CONTAINER_START, and "AM Released Container" a CONTAINER_FINISH. The remaining containers of an application end with the application.  Lines that were imported before are recognized, and temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
 
---
--- Reads a file with the privileges of the calling role, one megabyte at a time.  Bytes that
--- are not ASCII are read as \nnn, so that no portion ends within a character.  A last line
--- without its end is still being written.
---
+-- The function reads a file with the privileges of the calling role, one megabyte at a time.  Bytes that are not
+-- ASCII are read as \nnn, so that no portion ends within a character.  A last line without a line end is still being
+-- written.
 CREATE FUNCTION yquota.import_rm_audit_file(
 	path text, timezone text DEFAULT NULL, year integer DEFAULT NULL,
 	project text DEFAULT NULL, project_from text DEFAULT 'prefix', source text DEFAULT 'rm_audit',
@@ -480,7 +470,7 @@ BEGIN
 		position := position + length(bytes);
 		rest := rest || encode(bytes, 'escape');
 		ends_at := length(rest) - strpos(reverse(rest), E'\n') + 1;
-		-- skip a line of that length, because it is about no container
+		-- skip a line of that length; it is not about a container
 		CONTINUE WHEN ends_at > length(rest) AND length(rest) < portion;
 		BEGIN
 			log := convert_from(decode(left(rest, ends_at), 'escape'), 'UTF8');

@@ -1,31 +1,28 @@
+-- The books prove themselves (docs/design.md 1.9).  Verification computes everything again: the life of each
+-- container from the log, amounts from the timelines, and counters from the ledger and the running containers.
+-- Unlike charging, it handles sets of containers, not one container at a time.  Verification and charging share only
+-- the computation of an allocation's cost.
 --
--- The books prove themselves (docs/design.md 1.9).  Verification computes everything again:
--- the life of each container from the log, amounts from the timelines, and counters from the
--- ledger and the running containers.  Unlike charging, it works on sets, not on a container at
--- a time.  Both share the evaluator of the cost of an allocation.
+-- Verification has two passes.  The first pass joins the log, the ledger and the running containers.  It proves
+-- ordinary lives: a START, at most one FINISH, and one row of the books with exactly the same amount.  The second
+-- pass computes the segments of all other lives and reports the differences.  It gets every life that the first pass
+-- does not prove, so no difference stays hidden.
 --
--- Verification has two passes.  The first pass joins the log, the ledger and the running
--- containers.  It proves the common life: a START, at most one FINISH, and one row of the
--- books with the same amount to the last digit.  The second pass computes the segments of all
--- other lives and reports the differences.  It gets each life that the first pass does not
--- prove, so no difference stays hidden.
---
--- Functions without settings of their own are inlined, so that the planner sees the whole of a
--- pass.  Names in their bodies were bound at their creation.
---
+-- Functions without SET clauses are inlined, so that the planner sees a whole pass.  Names in their bodies were
+-- resolved when they were created.
 
 CREATE FUNCTION yquota_internal.payer_project(project text, username text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN COALESCE(project, split_part(username, '__', 1));
 COMMENT ON FUNCTION yquota_internal.payer_project(text, text) IS
-	'Return the project that a CONTAINER_START names, or that its username names as project__user';
+	'Return the project of a CONTAINER_START, which the event or its username (as project__user) contains';
 
 CREATE FUNCTION yquota_internal.payer_username(project text, username text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN project IS NULL AND strpos(username, '__') > 0
 		   THEN split_part(username, '__', 2) ELSE username END;
 COMMENT ON FUNCTION yquota_internal.payer_username(text, text) IS
-	'Return the user that a CONTAINER_START names, without the project';
+	'Return the user of a CONTAINER_START, without the project';
 
 CREATE FUNCTION yquota_internal.is_due(
 	project text, application_id text, username text, queue text, node text,
@@ -35,19 +32,19 @@ RETURNS boolean
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_is_due';
 COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
-	'Tell whether an interval of time costs a given amount and has a given dominant resource; factor_names(), accrued() and dominant() in one call.  False where the node changes its label';
+	'Tell whether an interval of time costs a given amount and has a given dominant resource.  Combines factor_names(), accrued() and dominant() in one call.  The result is false if the node changes its label';
 
 CREATE FUNCTION yquota_internal.pin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_pin_prices';
 COMMENT ON FUNCTION yquota_internal.pin_prices() IS
-	'Price by the snapshot of the statement, not by the newest committed prices and outages, until unpin_prices()';
+	'Use the prices in the snapshot of the statement until unpin_prices().  Otherwise the newest committed prices and outages are used';
 
 CREATE FUNCTION yquota_internal.unpin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_unpin_prices';
 COMMENT ON FUNCTION yquota_internal.unpin_prices() IS
-	'Price by the newest committed prices and outages again; an error does that, too';
+	'Use the newest committed prices and outages again.  An error has the same effect';
 
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -89,7 +86,7 @@ CREATE VIEW yquota_internal.logged_life AS
 		ON finish.container_id = start.container_id AND finish.event = 'CONTAINER_FINISH'
 	WHERE start.event IN ('CONTAINER_START', 'CONTAINER_UPDATE') AND start.container_id IS NOT NULL;
 COMMENT ON VIEW yquota_internal.logged_life IS
-	'START and FINISH of each container as they arrived: a row per pair, accepted or not.  is_start is false for an UPDATE in place of the START';
+	'START and FINISH of each container as they arrived: a row per pair, accepted or not.  is_start is false if there is an UPDATE in place of the START';
 
 CREATE VIEW yquota_internal.booked_life AS
 	SELECT charge.tableoid AS book, charge.ctid AS place,
@@ -113,7 +110,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   container.is_am, container.is_running, container.is_given
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.booked_life IS
-	'Rows of the books about each container: its rows of the ledger and, while it runs, its row of container.  is_whole tells that the row alone should be everything';
+	'Rows of the books about each container: its rows of the ledger and, while it runs, its row of container.  is_whole is true if the books should contain only this row';
 
 CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -129,14 +126,14 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				AND logged.queue IS NOT DISTINCT FROM booked.queue
 				AND logged.node IS NOT DISTINCT FROM booked.node
 				AND logged.execution_type = booked.execution_type
-				-- leave lives with waits to the second pass
+				-- the second pass handles lives with waits
 				AND (logged.is_running OR logged.execution_type = 'GUARANTEED')
 				AND logged.allocation OPERATOR(yquota.=) booked.allocation
 				AND logged.started_at = booked.started_at
 				AND logged.finished_at IS NOT DISTINCT FROM booked.finished_at
 				AND logged.exit_status IS NOT DISTINCT FROM booked.exit_status
 				AND (booked.finished_at IS NULL
-					 -- leave lives through a change of a label that is priced to the second pass
+					 -- the second pass handles lives in which a label changes that has a price
 					 AND (rule.labels_from IS NULL OR yquota_internal.next_label_change(booked.node, booked.started_at) IS NULL)
 					 AND logged.priority = booked.priority
 					 AND logged.allocation_request_id = booked.allocation_request_id
@@ -144,9 +141,9 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 					 AND logged.is_am = booked.is_am
 					 AND logged.is_running = booked.is_running
 					 AND logged.is_given = booked.is_given
-					 -- leave lives with padding to the second pass
+					 -- the second pass handles lives with padding
 					 OR booked.finished_at - booked.started_at >= rule.longest
-					 -- leave preempted lives that may be free to the second pass
+					 -- the second pass handles preempted lives, which may be free
 					 AND (booked.exit_status IS DISTINCT FROM -102 OR rule.free = '0')
 					 AND yquota_internal.is_due(
 						booked.project, booked.application_id, booked.username, booked.queue,
@@ -159,8 +156,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		FULL JOIN (SELECT * FROM yquota_internal.booked_life AS b
 				   WHERE since IS NULL OR b.finished_at IS NULL OR b.finished_at >= since) AS booked
 			ON booked.container_id = logged.container_id
-			-- Join a START only with a row that should be its whole life, and no other rows.  Otherwise
-			-- many UPDATEs and their many ledger rows would make the product of both in pairs.
+			-- Join a START only with a row that should be its whole life, and with no other rows.  Otherwise a
+			-- container with many UPDATEs and many ledger rows would give a pair for each combination of the two.
 			AND CASE WHEN booked.is_whole THEN 1 ELSE 2 END = CASE WHEN logged.is_start THEN 1 ELSE 3 END
 		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest,
 						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free,
@@ -170,29 +167,29 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
 		UNION ALL
-		-- containers with voids: their log and books agree only without the voided events
+		-- containers with voids: their log and books agree only if voided events are ignored
 		SELECT void.container_id, NULL, NULL, since IS NULL, false
 		FROM yquota_internal.last_void AS void
-		-- evaluate below the grouping, so that it does not carry all columns
+		-- evaluate below the grouping, so that not all columns pass through it
 		OFFSET 0
 	) AS life
 	WHERE life.container_id IS NOT NULL
 	GROUP BY life.container_id
-	-- the log may have an event twice, but the books may not have a row twice
+	-- the log may contain an event twice, but the books must not contain a row twice
 	HAVING bool_or(life.concerned)
 	   AND (NOT bool_and(life.proven)
 			OR min(life.place) <> max(life.place) OR min(life.book) <> max(life.book));
 	END;
 COMMENT ON FUNCTION yquota_internal.unproven_container(timestamptz) IS
-	'Return the containers that the first pass cannot prove, which the second pass must examine.  With an instant, return only containers that run, or ended or had an event since';
+	'Return the containers that the first pass cannot prove, and which the second pass has to examine.  If an instant is given, return only containers that run, or that ended or had an event since then';
 
 --
 -- Second pass
 --
 
--- Charging records the acceptance of events; verification does not infer it.  A START repeated
--- with a new allocation has become an UPDATE.  For such a START, container_change has its
--- number and the instant from which it counts.
+-- Charging records which events it accepts; verification does not compute this again.  A START that was repeated
+-- with a new allocation has become an UPDATE. container_change has the number of such a START and the instant from
+-- which it counts.
 CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	RETURNS TABLE (container_id text, event yquota.container_event_type, occurred_at timestamptz,
 				   project text, application_id text, username text, queue text, node text,
@@ -204,8 +201,7 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
 	), repeated AS MATERIALIZED (
-		-- read this as a whole: the index by container would read all changes of a container for each
-		-- of its events
+		-- read the whole table: by its index, all changes of a container would be read for each of its events
 		SELECT change.event_id, change.container_id, change.occurred_at
 		FROM yquota.container_change AS change
 		WHERE change.repeated_start
@@ -242,10 +238,10 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
-	'Return the events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, represents a container without accepted events';
+	'Return the events of unproven containers that have an effect.  These are the events of the log, except those that were set aside, changed nothing or were voided.  Each container also has a row with only its id, which represents a container without accepted events';
 
--- A FINISH that arrived after the end is no part of the life.  It still shows that yquota
--- preempted the container.  The log is read only when a rule asks.
+-- A FINISH that arrived after the end is not part of the life, but shows that yquota preempted the container.  The
+-- log is read only if a rule makes time before preemptions free.
 CREATE VIEW yquota_internal.own_preemption AS
 	SELECT log.container_id
 	FROM yquota.container_event AS log
@@ -259,7 +255,7 @@ CREATE VIEW yquota_internal.own_preemption AS
 	  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS voided
 					  WHERE voided.event_id = log.event_id);
 COMMENT ON VIEW yquota_internal.own_preemption IS
-	'Containers that yquota has preempted itself, according to the log; no row while no rule gives time before a preemption back';
+	'Containers that yquota itself has preempted, according to the log; no rows if no rule makes time before a preemption free';
 
 CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
@@ -323,7 +319,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM life AS l
 		JOIN yquota.closed_period AS period
 			ON period.until > l.started_at AND (l.finished_at IS NULL OR period.until < l.finished_at)
-		-- while the period is being closed, some containers have not been settled at its end yet
+		-- while a period is being closed, some containers have not been settled at its end yet
 		WHERE period.closed_at IS NOT NULL
 		   OR l.container_id NOT IN (SELECT unsettled.container_id
 									 FROM yquota_internal.unsettled_at_period_end AS unsettled
@@ -334,7 +330,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM life AS l
 		WHERE l.free_from > l.started_at AND l.free_from < l.finished_at
 	), relabelled AS (
-		-- changes of the labels of all nodes that a container was on
+		-- changes of the labels of all nodes on which a container was
 		SELECT DISTINCT place.container_id, change.effective_at AS at, change.node
 		FROM heard AS place
 		JOIN yquota_internal.label_change AS change ON change.node = place.node
@@ -369,7 +365,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   lead(any_state.at) OVER in_order AS next_at,
 			   lead(any_state.kind) OVER in_order AS next_kind
 		FROM any_state
-		-- a label counts while the container is on its node
+		-- a label counts only while the container is on its node
 		WHERE any_state.kind <> 5 OR any_state.relabelled = any_state.node
 		WINDOW in_order AS (PARTITION BY any_state.container_id ORDER BY any_state.at, any_state.kind)
 	), waiting AS (
@@ -398,7 +394,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	LEFT JOIN (life JOIN segment USING (container_id)) USING (container_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
-	'Return the allocation of each unproven container over time, according to the log.  The rows tell whether it is free because of a preemption, and since when it waits.  "to" is NULL while it runs; everything but the id is NULL when the log has no start';
+	'Return the allocation of each unproven container over time, according to the log.  The rows show whether time is free because of a preemption, and since when the container waits.  "to" is NULL while the container runs.  If the log has no start, all columns except the id are NULL';
 
 CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
@@ -433,7 +429,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   s.waiting_factor,
 		   ROW(s.priority, s.allocation_request_id, s.asked_label COLLATE "C", s.is_am, s.is_running, s.is_given)
 	FROM segment AS s
-	-- a change at the instant of another one, or of the start, settles nothing
+	-- a change at the same instant as another one, or as the start, settles nothing
 	WHERE s."to" IS DISTINCT FROM s."from" OR s.is_last
 	UNION ALL
 	SELECT s.container_id, s.project, s.application_id, s.username, s.queue, s.node,
@@ -455,7 +451,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	WHERE s.is_last AND short.missing > interval '0';
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_charge(timestamptz) IS
-	'Return the rows that the ledger should have in effect for unproven containers.  "to" and amount are NULL for a container that still runs, "from" is NULL when there is no start';
+	'Return the rows that should be in effect in the ledger for unproven containers.  "to" and amount are NULL for a container that still runs, and "from" is NULL when there is no start';
 
 CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -483,7 +479,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 			  FROM posted) AS p
 		WHERE p.corrects IS NULL AND p.corrections = 0
 	), correct AS (
-		-- amounts from that instant on are corrected in the next compute interval
+		-- amounts from that instant on will be corrected in the next compute interval
 		SELECT coalesce(yquota_internal.uncorrected_since(), 'infinity') AS until
 	)
 	SELECT 'ledger differs from the log', log.container_id,
@@ -494,7 +490,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 				 sum(due.given_back) AS given_back,
 				 coalesce(max(due."to") <= (SELECT correct.until FROM correct), true) AS is_correct
 		  FROM due GROUP BY due.container_id) AS log
-	-- charges before a void have been taken back, from the project that had paid
+	-- charges before a void have been reversed for the project that had paid
 	LEFT JOIN (SELECT posted.container_id, posted.project, posted.number <= void.charges AS is_void,
 					  sum(posted.amount) AS amount, sum(posted.given_back) AS given_back,
 					  sum(count(*)) OVER container AS rows, max(max(posted.number)) OVER container AS last_number
@@ -545,12 +541,10 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	   OR log."from" IS DISTINCT FROM running.settled_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
-	'Return differences between the log and the books of containers that are not proven';
+	'Return differences between the log and the books for containers that are not proven';
 
---
--- Running containers and counters.  They describe the present state without its history.  The
--- checks compare them in full for any proved interval.
---
+-- Running containers and counters.  They describe the present state and have no history.  They are therefore always
+-- checked completely, whatever interval is verified.
 
 CREATE FUNCTION yquota_internal.verify_accruals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -621,13 +615,13 @@ CREATE FUNCTION yquota_internal.verify_running_totals()
 	   OR COALESCE(due.accrual_base, 0) <> COALESCE(total.accrual_base, 0);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_running_totals() IS
-	'Return differences between the counters of rate classes and the totals that balances are read from';
+	'Return differences between the counters of rate classes and the totals from which balances are read';
 
 CREATE FUNCTION yquota_internal.verify_usage()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	-- Both halves need the nested loop that verify() discourages.  The planner would therefore start a
-	-- worker for each half, which takes longer than both halves.
+	-- Both halves need the nested loop that verify() discourages.  The planner would therefore start a parallel
+	-- worker for each half, which takes longer than running both halves.
 	SET enable_parallel_append = off
 	BEGIN ATOMIC
 	SELECT 'usage of a queue differs from running containers',
@@ -676,7 +670,7 @@ CREATE VIEW yquota_internal.ledger_total AS
 		   ORDER BY opening.project, opening.archived_through DESC)) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.ledger_total IS
-	'Credits charged to each project, according to the ledgers and the opening balances of archived history';
+	'Credits charged to each project, according to the ledgers, and to the opening balances for archived history';
 
 CREATE FUNCTION yquota_internal.verify_totals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -707,7 +701,7 @@ CREATE FUNCTION yquota_internal.verify_totals()
 	WHERE NOT EXISTS (SELECT FROM yquota.project WHERE project.name = books.project);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_totals() IS
-	'Return differences between the ledger, the counters of projects and the projects';
+	'Return differences between the ledger, the counters of projects, and the projects themselves';
 
 CREATE FUNCTION yquota_internal.verify_applications()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -796,8 +790,8 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
 	'Return differences between the scheduler''s rows for applications, the applications and the books';
 
--- An end may be committed after a round that began later.  An hour is longer than any
--- transaction of a feed takes.
+-- An end may be committed after a round that began later.  The check waits an hour, which is longer than any
+-- transaction of a feed.
 CREATE FUNCTION yquota_internal.verify_preemption()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -812,7 +806,7 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	CROSS JOIN yquota_internal.preemption_round AS last
 	WHERE m.marked_at < last.round_at - interval '1 hour'
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)
-	  -- look up each container by the index, because few marks are of ended containers
+	  -- look up each container by the index, because few marks belong to ended containers
 	  AND COALESCE((SELECT max(ended.booked_at) FROM yquota.charge AS ended
 					WHERE ended.container_id = m.container_id AND ended.settled_by = 'CONTAINER_FINISH' AND ended.corrects IS NULL),
 				   '-infinity') < last.round_at - interval '1 hour'
@@ -825,7 +819,7 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = p.container_id AND v.voided_at >= p.killed_at);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
-	'Return marks of preemption that no round made or that should be gone, and killed containers that run';
+	'Return marks of preemption that no round made or that should have been removed, and killed containers that still run';
 
 CREATE FUNCTION yquota_internal.verify_node_queues()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -879,9 +873,9 @@ CREATE FUNCTION yquota_internal.verify_sharing()
 	   OR coalesce(books.allocation, '[]') OPERATOR(yquota.<>) coalesce(counted.allocation, '[]');
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_sharing() IS
-	'Return differences between the books and the containers that limits of sharing count';
+	'Return differences between the books and the numbers of containers that limits of sharing use';
 
--- A voided container keeps no data that could explain an earlier event.
+-- After a void, the container has no rows that could explain an earlier event.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -920,8 +914,7 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	FROM idle
 	WHERE NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
 					  WHERE void.container_id = idle.container_id)
-	  -- join each explanation as a whole: a join by container alone would search all rows of the
-	  -- container
+	  -- join each explanation as a whole; a join by container alone would compare all rows of the container
 	  AND NOT EXISTS (SELECT FROM yquota_internal.booked_life AS life
 					  WHERE idle.event = 'CONTAINER_START'
 						AND life.container_id = idle.container_id AND life.started_at = idle.occurred_at)
@@ -940,7 +933,7 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 							(idle.allocation::text, idle.execution_type, idle.queue, idle.node, idle.is_running));
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_events(timestamptz) IS
-	'Return deferred events that the log does not have, and void events without a void.  Also return events that are recorded without effect although nothing explains that';
+	'Return deferred events that are missing in the log, and void events without a void.  Also return events that are recorded as without effect although nothing explains this';
 
 CREATE FUNCTION yquota_internal.verify_ends()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -962,10 +955,10 @@ CREATE FUNCTION yquota_internal.verify_ends()
 		ON log.container_id = reported.container_id AND log.event = 'CONTAINER_FINISH'
 		AND log.occurred_at = reported.occurred_at
 		AND log.exit_status IS NOT DISTINCT FROM reported.exit_status
-	-- skip archived containers, which have left both tables, maybe just before another end arrived
+	-- skip archived containers, which have left both tables, perhaps just before another end arrived
 	WHERE EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = reported.container_id)
-	  -- skip everything in the usual case without such ends, where a parallel plan would hash log and
-	  -- ledger in vain
+	  -- skip everything if there are no such ends, as usual; otherwise a parallel plan would hash log and ledger for
+	  -- nothing
 	  AND EXISTS (SELECT FROM yquota_internal.reported_end)
 	GROUP BY reported.container_id, reported.occurred_at, reported.exit_status
 	HAVING count(log.container_id) = 0;
@@ -973,8 +966,8 @@ CREATE FUNCTION yquota_internal.verify_ends()
 COMMENT ON FUNCTION yquota_internal.verify_ends() IS
 	'Return differences between recorded ends of containers, the books and the log';
 
--- Verifies all projects at once, so that the ledger is read once.  Stored sums are trusted for
--- the spending before the instant from which the books are proven.
+-- The function verifies all projects at once, so that the ledger is read only once.  For the spending before the
+-- instant from which the books are verified, it trusts stored sums.
 CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -1036,7 +1029,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	WHERE computed.lost IS DISTINCT FROM lost.lost;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
-	'Return differences since an instant between kept spending at begin and expiry of grants, their losses, and the books';
+	'Return differences since an instant between the stored spending at begin and expiry of grants, the losses of grants, and the books';
 
 CREATE FUNCTION yquota_internal.verify_transfers()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1073,7 +1066,7 @@ CREATE FUNCTION yquota_internal.verify_families()
 	WHERE line.depth IS DISTINCT FROM family.depth;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_families() IS
-	'Return differences between kept descendants and the parents of projects';
+	'Return differences between the stored descendants and the parents of projects';
 
 -- Points before the clock may be those of calendars that were changed since.  If the last point lies in the past,
 -- later points are still to be computed, which is no difference.
@@ -1120,11 +1113,11 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, yquota, pg_temp
-	-- Hash joins suit the joins of whole tables: parallel workers share the hash table, and it spills
-	-- to disk in batches.  Without statistics, nested loops over the log look cheap.
+	-- Hash joins are the best plan for joining whole tables.  Parallel workers share the hash table, and it spills
+	-- to disk in batches.  Without statistics, the planner considers nested loops over the log cheap.
 	SET enable_nestloop = off
 	SET enable_mergejoin = off
-	-- makes fewer batches, independently of role and session
+	-- reduces the number of batches, whatever the settings of the role and session are
 	SET work_mem = '32MB'
 	-- JIT would compile hundreds of expressions, which takes longer than running most of them
 	SET jit = off
@@ -1153,7 +1146,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_node_queues();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_sharing();
 	PERFORM yquota_internal.unpin_prices();
-	-- the tables that were read are locked by now, so no more of them can leave
+	-- the tables that were read are locked now, so no more of them can be archived
 	IF EXISTS (SELECT FROM yquota.history_segment AS segment
 			   WHERE segment.ledger_table IS NOT NULL AND to_regclass(format('yquota_internal.%I', segment.ledger_table)) IS NULL) THEN
 		RAISE EXCEPTION 'could not serialize access because history has been archived since the snapshot was taken'
@@ -1163,4 +1156,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS
-	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, checks all counters, but only containers that run, or ended or had an event since the instant';
+	'Compute the books again from the log and the timelines, and return the differences.  No rows mean that the books are correct.  If an instant is given, all counters are checked, but only those containers that run, or that ended or had an event since the instant';

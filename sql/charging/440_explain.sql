@@ -12,9 +12,9 @@ CREATE VIEW yquota_internal.explained_segment AS
 	FROM yquota.container AS c
 	WHERE c.settled_at < yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.explained_segment IS
-	'Segments that explain_charge() explains: those in the ledger, and those that running containers owe';
+	'Segments that explain_charge() explains: rows of the ledger, and accruals of running containers';
 
--- Leaves out reservations, which are archived in the same way but have no finish.
+-- Reservations are left out.  They are archived in the same way but have no finish.
 CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) RETURNS yquota_internal.explained_segment[]
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) R
 		  AND EXISTS (SELECT FROM archived AS ended WHERE ended.settled_by = 'CONTAINER_FINISH')
 	$$;
 COMMENT ON FUNCTION yquota_internal.archived_explained_segments(text) IS
-	'Return the segments of a container that is not in the books, from the archives';
+	'Return the segments of a container that is not in the books, read from the archives';
 
 CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 	RETURNS TABLE (
@@ -39,7 +39,7 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
 		factor numeric, forgiven boolean, settled boolean, given_back numeric,
 		calendar text, calendar_factor numeric, charging_mode yquota.charging_mode, rates jsonb)
-	-- PL/pgSQL keeps the plans, which take longer to make than to run
+	-- PL/pgSQL keeps the plans; making them takes longer than running them
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -96,4 +96,4 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'Return the bill of one container: a row per interval of constant price, charging mode and allocation, and one for padding.  The rows add up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption, given_back has its cost.  For an archived container the rows of the archive are used';
+	'Return the bill of one container: a row per interval of constant price, charging mode and allocation, and one for padding.  The rows add up exactly to its cost in container_cost.  In an interval that is free because of a preemption, given_back is what it would cost.  For an archived container the rows of the archive are used';

@@ -36,7 +36,7 @@ BEGIN
 		   price_interval.charging_mode, price_interval.rates
 	FROM segment
 	CROSS JOIN LATERAL (
-		-- the first two names are the fraction of the price
+		-- the first two names are "waiting" and the reserved_factor
 		SELECT yquota_internal.factor_names(segment.project, NULL, segment.username, segment.queue, NULL, NULL, 'GUARANTEED', segment.reserved_factor) AS names
 		OFFSET 0
 	) AS applying
@@ -67,11 +67,9 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
-	'Return the bill of a reservation: a row per interval of constant price, charging mode and allocation.  Intervals end at the clock, and those without a promise are left out.  The rows add up to its cost, to the last digit.  A free reservation has no rows.  For an archived reservation an error tells where it is';
+	'Return the bill of a reservation: a row per interval of constant price, charging mode and allocation.  Intervals end at the clock, and intervals without a promise are left out.  The rows add up exactly to its cost.  A free reservation has no rows.  For an archived reservation an error says where it is';
 
---
--- Verification divides the promised allocations and computes their amounts from the timelines.
---
+-- Verification divides the promised allocations into intervals and computes their amounts from the timelines.
 CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -157,4 +155,4 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	WHERE v.settled_until IS NOT NULL AND v.reserved_factor = 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_reservations(timestamptz) IS
-	'Return differences between the ledger of reservations, their promises, their rules and the timelines; amounts are checked from an instant on';
+	'Return differences between the ledger of reservations, their promises, their rules and the timelines.  Amounts are checked from an instant on';

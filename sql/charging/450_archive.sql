@@ -1,25 +1,18 @@
+-- History: sealing the ledger and the log, and archiving sealed segments (docs/design.md 6).
 --
--- History: sealing the ledger and the log, and archiving sealed segments
--- (docs/design.md 6).
---
--- Ledger and log are plain tables, because inserting into plain tables is fastest.  Children
--- that inherit from them keep the past, and no transaction writes to them.  Sealing makes two
--- empty children and exchanges their storage with the parents' storage, whatever their size.
--- Readers of the parents read the children as well.  No child must be made ahead: unsealed
--- rows simply stay in the parents.
---
+-- Ledger and log are plain tables, because inserting into plain tables is fastest.  Child tables that inherit from
+-- them contain the past, and no transaction writes to them.  Sealing makes two empty children and exchanges their
+-- storage with that of the parents, whatever their size.  Queries of the parents read the children as well.  A child
+-- is never made in advance: rows that are not sealed simply stay in the parents.
 
 CREATE FUNCTION yquota_internal.exchange_storage(parent regclass, child regclass) RETURNS void
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_exchange_storage';
 COMMENT ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) IS
-	'Exchange the rows, indexes included, of two tables with the same definition, without reading the rows';
+	'Exchange the rows of two tables with the same definition, including their indexes, without reading the rows';
 
---
--- A BRIN index begins with a summary of its first range of blocks, and every new row must
--- widen that summary.  For a Bloom filter this is expensive.  The other ranges are summarized
--- when they are full.
---
+-- A BRIN index begins with a summary of its first range of blocks, and every new row has to extend that summary.
+-- For a Bloom filter this is expensive.  The other ranges are summarized only when they are full.
 CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -29,10 +22,9 @@ CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS vo
 				JOIN pg_am AS a ON a.oid = c.relam
 			WHERE i.indrelid = tablename AND a.amname = 'brin');
 COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
-	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all other ranges are';
+	'Leave the first range of blocks in a table''s BRIN indexes unsummarized until it is full, like all other ranges';
 
--- Summarizes the last range of a sealed table, which never fills up.  Reading one range is
--- quick.
+-- The last range of a sealed table never fills up, so it is summarized here.  Reading one range is quick.
 CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -44,7 +36,7 @@ CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS
 				JOIN pg_am AS a ON a.oid = c.relam
 			WHERE i.indrelid = tablename AND a.amname = 'brin');
 COMMENT ON FUNCTION yquota_internal.summarize_last_range(regclass) IS
-	'Summarize the last range of blocks of a table''s BRIN indexes, full or not';
+	'Summarize the last range of blocks in a table''s BRIN indexes, even if it is not full';
 
 SELECT yquota_internal.leave_first_range('yquota.container');
 SELECT yquota_internal.leave_first_range('yquota.charge');
@@ -77,10 +69,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.make_child(regclass, text, boolean) IS
 	'Create an empty table in schema yquota_internal like another table, and make it inherit from the other table';
 
---
--- A transaction that waits for a strong lock makes all later ones wait, too.  The function
--- therefore requests such locks briefly and repeatedly.
---
+-- While a transaction waits for a strong lock, all later transactions wait behind it.  The function therefore
+-- requests such locks several times, and only for a short time.
 CREATE FUNCTION yquota_internal.lock_briefly(
 	command text, attempts integer, pause_seconds numeric DEFAULT 0.2, subject text DEFAULT 'history') RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -107,20 +97,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) IS
-	'Run LOCK TABLE without making others wait long: up to so many attempts of 50 ms, with pauses; raises lock_not_available after the last';
+	'Run LOCK TABLE without making others wait long: up to the given number of attempts of 50 ms, with pauses.  Raises lock_not_available after the last attempt';
 
---
--- A START must be new in every segment of history.  A Bloom filter of the container ids of all
--- segments answers this in one probe, for any form of ids.
---
+-- A START must be new in every segment of history.  A Bloom filter of the container ids of all segments shows this
+-- by one probe, whatever the form of the ids.
 
 CREATE TABLE yquota_internal.charge_filter (
 	bits bytea NOT NULL
 ) USING heap;
 ALTER TABLE yquota_internal.charge_filter ALTER COLUMN bits SET STORAGE PLAIN;
 COMMENT ON TABLE yquota_internal.charge_filter IS
-	'Bloom filter of the container ids of all sealed ledger tables (src/store/bloom_filter.c), or empty; the worker fills it';
-COMMENT ON COLUMN yquota_internal.charge_filter.bits IS 'bits of a page; the last row tells which tables the filter covers';
+	'Bloom filter of the container ids of all sealed ledger tables (src/store/bloom_filter.c), or empty. The worker fills it';
+COMMENT ON COLUMN yquota_internal.charge_filter.bits IS 'bits of a page; the last row contains the tables whose ids are in the filter';
 
 CREATE FUNCTION yquota_internal.fill_bloom_filter() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -132,7 +120,7 @@ CREATE FUNCTION yquota_internal.is_bloom_filter_complete() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_is_bloom_filter_complete';
 COMMENT ON FUNCTION yquota_internal.is_bloom_filter_complete() IS
-	'Tell whether charge_filter covers all sealed ledger tables as they are; it does not after a restore, a rewrite or an upgrade';
+	'Tell whether charge_filter contains the ids of all sealed ledger tables in their present state.  It does not after a restore, a rewrite or an upgrade';
 
 CREATE FUNCTION yquota_internal.empty_bloom_filter() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -146,9 +134,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.empty_bloom_filter() IS
-	'Empty charge_filter when rows are added to a sealed ledger table, as a restore does';
+	'Empty charge_filter when rows are inserted into a sealed ledger table, as by a restore';
 
--- The caller's lock of the ledger excludes sessions that could probe the filter.
+-- The caller's lock on the ledger excludes sessions that could use the filter.
 CREATE FUNCTION yquota_internal.note_sealed_ledger(ledger regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -161,7 +149,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_sealed_ledger(regclass) IS
-	'Mark charge_filter to be rebuilt because a ledger table has been sealed, and to be emptied when rows are added to that table';
+	'Empty charge_filter, which the worker rebuilds, because a ledger table has been sealed.  Create the trigger that empties it when rows are inserted into that table';
 
 --
 -- Sealing
@@ -176,7 +164,7 @@ DECLARE
 	ledger regclass;
 	log regclass;
 BEGIN
-	-- grants change the rows of ledger and log in the catalog, and so does sealing
+	-- GRANT changes the rows of ledger and log in the catalog, and so does sealing
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.role_grant IN SHARE UPDATE EXCLUSIVE MODE;
 		 LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', attempts);
@@ -192,8 +180,8 @@ BEGIN
 	segment.ledger_table := 'charge_sealed_' || segment.number;
 	segment.log_table := 'container_event_sealed_' || segment.number;
 
-	-- Make an autovacuum give up by waiting for it, and then give this lock back.  Otherwise a change
-	-- of prices that has read the ledger would wait for it, and sealing for the change.
+	-- Wait for an autovacuum, so that it gives up, and then release this lock.  Otherwise a change of prices that
+	-- has read the ledger would wait for the autovacuum, and sealing would wait for that change.
 	BEGIN
 		LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
 		RAISE transaction_rollback;
@@ -214,7 +202,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal(integer) IS
-	'Seal the ledger and the log, with so many attempts to get the locks';
+	'Seal the ledger and the log, with the given number of attempts to get the locks';
 
 CREATE FUNCTION yquota.seal_history() RETURNS integer
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -223,9 +211,9 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 	SELECT yquota_internal.seal(120)
 	$$;
 COMMENT ON FUNCTION yquota.seal_history() IS
-	'Begin a new segment of history: rows of ledger and log so far become ready to be archived, in a moment at any size.  Returns the number of the segment, NULL when there was nothing to seal';
+	'Begin a new segment of history.  The rows that are now in the ledger and the log can then be archived.  The call takes a moment, whatever their number.  Returns the number of the segment, NULL when there was nothing to seal';
 
--- Looks at the first row of the log, which is one of the oldest because rows are appended.
+-- The function looks at the first row of the log.  It is one of the oldest, because rows are appended.
 CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -254,9 +242,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seal history every retention_setting.seal_interval, and maintain sealed history when nothing is due.  Raises lock_not_available while other transactions use it';
+	'Seal history every retention_setting.seal_interval, and maintain sealed history at other times.  Raises lock_not_available while other transactions use it';
 
--- Block ranges order history by time only.  A btree index of applications is affordable there,
+-- BRIN indexes find rows of sealed history only by time.  A btree index of applications is worth its cost there,
 -- because no rows are added any more.
 CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -270,8 +258,8 @@ CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETUR
 COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
 	'Tell whether a table has a btree index that begins with application_id';
 
--- Concurrently, archive() may drop a table after its name was read here.  Then to_regclass() is
--- NULL.  The caller, tend_history(), looks again when archive() can no longer do so.
+-- archive() may drop a table after this query has read its name.  to_regclass() is then NULL. The caller,
+-- tend_history(), checks again when archive() can no longer drop the table.
 CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -284,7 +272,7 @@ CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 		ORDER BY s.number LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.untended_ledger() IS
-	'Return a sealed ledger table without an index of its applications; NULL when all have one';
+	'Return a sealed ledger table without an index of applications; NULL when all have one';
 
 CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -292,7 +280,7 @@ CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURN
 	RETURN yquota_internal.seal_is_due(now_at) OR yquota_internal.untended_ledger() IS NOT NULL
 		OR NOT yquota_internal.is_bloom_filter_complete();
 COMMENT ON FUNCTION yquota_internal.history_wants_tending(timestamptz) IS
-	'Tell whether worker_seal() has something to do';
+	'Tell whether worker_seal() has anything to do';
 
 CREATE FUNCTION yquota_internal.tend_history() RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -306,10 +294,10 @@ BEGIN
 	IF wanting IS NULL THEN
 		RETURN NULL;
 	END IF;
-	-- exclude archiving meanwhile; INSERTs do not notice
+	-- exclude archiving at the same time; INSERTs do not wait
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 1);
 	IF wanting = 'charge_filter' THEN
-		-- remove useless entries first, in a moment; sessions would wait for the rest
+		-- remove useless entries first, which takes a moment; sessions would wait for the rest
 		IF pg_relation_size('yquota_internal.charge_filter') > 0 THEN
 			PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota_internal.charge_filter IN ACCESS EXCLUSIVE MODE', 1);
 			TRUNCATE yquota_internal.charge_filter;
@@ -326,13 +314,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_history() IS
-	'Make the filter of container ids, or the missing index of applications of one sealed ledger table.  Returns the name of the table, NULL when nothing is missing.  The worker calls it';
+	'Make the filter of container ids, or the missing index of applications of one sealed ledger table.  Returns the name of the table, NULL when nothing was missing.  The worker calls it';
 
---
--- Digests.  Plain SQL recomputes them from an archive in any database: the query uses no
--- object of yquota and depends on no setting.  OFFSET keeps the hash of a row from being
--- computed for each of its four parts.
---
+-- Digests.  Plain SQL computes them again from an archive in any database.  The query uses no object of yquota and
+-- does not depend on settings.  OFFSET prevents the hash of a row from being computed for each of its four parts.
 
 CREATE FUNCTION yquota.archive_digest_query(source text, history text DEFAULT 'ledger') RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -364,7 +349,7 @@ FROM (SELECT %3$s, sha256(convert_to(ROW(%4$s)::text, 'UTF8')) AS hash
 		CASE history WHEN 'ledger' THEN E'\nGROUP BY h.project' ELSE '' END)
 	$$;
 COMMENT ON FUNCTION yquota.archive_digest_query(text, text) IS
-	'Return the SQL that computes the digests of archived rows.  source is a table or a query in parentheses, history is ledger or log.  The SQL runs on any server';
+	'Return the SQL that computes the digests of archived rows.  source is a table or a query in parentheses, and history is ledger or log.  The SQL runs on every server';
 
 CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -376,7 +361,7 @@ CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass
 							  WHERE b.attrelid = target AND b.attname = a.attname
 								AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.missing_columns(regclass, regclass) IS
-	'Return the columns of the second table that the first one must have and lacks; NULL when it has all';
+	'Return the columns of the second table that the first one must have but lacks; NULL when it lacks none';
 
 CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -385,27 +370,25 @@ CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolea
 			WHERE a.attrelid = target AND NOT a.attisdropped
 			  AND (a.attname, a.atttypid) IN (('cluster', 'text'::regtype), ('stretch', 'integer'::regtype)));
 COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
-	'Tell whether a table has the columns cluster and stretch, which tell rows of several clusters and segments apart';
+	'Tell whether a table has the columns cluster and stretch.  They distinguish rows of several clusters and segments';
 
+-- Archiving.
 --
--- Archiving
+-- All rows of a container leave together: with its last row of the ledger and the log, once it has ended.  Rows of
+-- containers that continue are copied into new children.  The books therefore have all rows of a container or none,
+-- and reports about containers stay exact.
 --
--- A container leaves as a whole: with its last row of the ledger and the log, once it has
--- ended.  Rows of containers that continue are carried over into new children.  The books
--- therefore have all rows of a container or none, and reports about containers stay exact.
---
--- A reservation also leaves with the ledger as a whole.  It must have been forgotten
--- (remove_ended_reservations()) and been booked before the newest of the segments was sealed.
--- Its ledger is small and is not sealed.  Leaving rows are copied into a table like
--- yquota.charge, which is read like a segment.
---
+-- All rows of a reservation leave together, with the ledger.  The reservation itself must have been deleted
+-- (remove_ended_reservations()), and its rows must have been booked before the newest of the segments was sealed.
+-- The ledger of reservations is small and is not sealed.  Rows that leave are copied into a table like
+-- yquota.charge, which is then read like a segment.
 
 CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text, is_staged boolean)
 	RETURNS bigint
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
 COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) IS
-	'Insert the rows of a query into a table with the rights of the caller of archive().  Uses a temporary table where is_staged.  Returns the number of rows';
+	'Insert the rows of a query into a table with the rights of the caller of archive().  Uses a temporary table if is_staged is true.  Returns the number of rows';
 
 CREATE FUNCTION yquota_internal.run_as(role name, command text, only_reads boolean) RETURNS text
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
@@ -419,8 +402,7 @@ CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive().  Returns the first column of the first row, if there is one';
 
--- Digests leave out columns that later versions added.  Columns with arithmetic must have
--- their type.
+-- Digests ignore columns that later versions added.  Columns with which the digest computes must have their type.
 CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -436,7 +418,7 @@ CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text
 							  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped
 								AND (b.atttypid = a.atttypid OR a.atttypid <> ALL ('{timestamptz,interval,numeric}'::regtype[]))));
 COMMENT ON FUNCTION yquota_internal.missing_for_digest(regclass, text) IS
-	'Return the columns for the digests of a ledger or log that a table lacks or has with an unsuitable type; NULL when it has all';
+	'Return the columns needed for the digests of a ledger or log that a table lacks, or has with an unsuitable type; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.digest_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -467,9 +449,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.digest_kind(regclass) IS
-	'Return ledger or log, by the columns of an archive; raises an error when it is neither';
+	'Return ledger or log, according to the columns of an archive.  Raises an error if it is neither';
 
--- Reads the table with the rights of the caller, who may not read the tables that describe its form.
+-- The function reads the table with the rights of the caller.  The caller may not read the tables that describe its
+-- form.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -488,7 +471,7 @@ BEGIN
 			 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
 			 ELSE target::text END,
 		yquota_internal.digest_kind(target));
-	-- spell out the names of columns, as archived_charges_query() does
+	-- list the names of columns, as archived_charges_query() does
 	digests := yquota_internal.run_as(yquota_internal.acting_role(), format(
 		'SELECT json_agg(json_build_object(''project'', found.project, ''archived'', found.archived, ''charged'', found.charged,
 										   ''last_at'', found.last_at, ''digest'', found.digest)) FROM (%s) AS found',
@@ -505,9 +488,9 @@ CREATE FUNCTION yquota.archive_digest(target regclass)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
-	'Return digests of the rows of an archive, limited to this cluster if it has the columns cluster and stretch.  A ledger gives one row per project, to be compared with opening_balance, a log one row.  The caller needs SELECT on the table';
+	'Return digests of the rows of an archive.  If the archive has the columns cluster and stretch, only rows of this cluster count.  A ledger gives one row per project, which can be compared with opening_balance.  A log gives one row.  The caller needs SELECT on the table';
 
--- Returns the kind of a target: ledger or log.
+-- The function returns the kind of a target: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -548,10 +531,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
-	'Return ledger or log, by the columns of a target table; raises an error when it is neither';
+	'Return ledger or log, according to the columns of a target table.  Raises an error if it is neither';
 
--- Checks owners, because reports of other roles later read the target with the rights of its
--- owner.
+-- The function checks owners, because reports of other roles later read the target with the rights of its owner.
 CREATE FUNCTION yquota_internal.check_archive_owners(target regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -569,7 +551,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archive_owners(regclass) IS
-	'Fail unless an archive, and every relation that is read with it, belongs to one role, the owner of yquota or superusers';
+	'Raise an error unless an archive belongs to a single role, to the owner of yquota, or to superusers.  The check includes every relation that is read with it';
 
 CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -578,8 +560,8 @@ CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
 COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'Return the columns of a table, for a command';
 
--- Tells where the rows of a target are: local, foreign, or distributed by Citus.  The place
--- decides how they get there exactly once.
+-- The rows of a target may be local, foreign, or distributed by Citus.  The place decides how they are written
+-- exactly once.
 CREATE FUNCTION yquota_internal.archive_place(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -613,7 +595,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_place(regclass) IS
-	'Return where the rows of a target are: local, foreign or distributed; raises an error when it lacks required columns cluster and stretch';
+	'Return where the rows of a target are: local, foreign or distributed.  Raises an error if the target lacks the columns cluster and stretch although it needs them';
 
 CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -625,7 +607,7 @@ CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass)
 COMMENT ON FUNCTION yquota_internal.shared_columns(regclass, regclass) IS
 	'Return the columns that two tables share, for a command';
 
--- Makes one query over several tables of yquota_internal.
+-- The function combines several tables of yquota_internal in one query.
 CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns text DEFAULT '*')
 	RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -634,7 +616,7 @@ CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns t
 							  E'\nUNION ALL ')
 			FROM unnest(tables) AS t);
 COMMENT ON FUNCTION yquota_internal.rows_of(text[], text, text) IS
-	'Return the query for the rows of tables of history that meet a condition on c';
+	'Return the query for the rows of tables of history that satisfy a condition on c';
 
 CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -642,14 +624,14 @@ CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boo
 	RETURN format('%sEXISTS (SELECT FROM yquota_internal.carried_container AS k WHERE k.archived_through = %s AND k.container_id = c.container_id)',
 				  CASE WHEN negated THEN 'NOT ' ELSE '' END, archived_through);
 COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
-	'Return the condition that the container of c is (not) carried over by an archive';
+	'Return the condition that an archive copies the container of c (or does not copy it)';
 
--- Finds containers that continue, among those with rows in the segments to be archived.  Such
--- a container runs, waits for its START, or has rows elsewhere.
+-- The function finds containers that continue, among those with rows in the segments that are archived.  Such a
+-- container runs, waits for its START, or has rows elsewhere.
 CREATE FUNCTION yquota_internal.find_carried(
 	archived_through integer, ledgers text[], logs text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- without statistics nested loops look cheap
+	-- without statistics the planner considers nested loops cheap
 	SET enable_nestloop = off
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -675,11 +657,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
-	'Record the containers of segments that must be carried over when these are archived';
+	'Record the containers whose rows have to be copied when segments are archived';
 
--- Checks that no leaving container has changed since the snapshot by which its rows were found
--- complete.  New rows are in the parents, because children do not change.  New rows are few,
--- so each is looked up in the indexes.
+-- The function checks that no container that leaves has changed since the snapshot in which its rows were complete.
+-- New rows can only be in the parents, because children do not change.  They are few, so each is looked up in the
+-- indexes.
 CREATE FUNCTION yquota_internal.check_unchanged(
 	archived_through integer, ledgers text[], since xid8) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -709,7 +691,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_unchanged(integer, text[], xid8) IS
-	'Fail when a container that is about to leave has new rows';
+	'Raise an error if a container that is about to leave has new rows';
 
 CREATE FUNCTION yquota_internal.check_corrected(horizon timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -725,9 +707,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_corrected(timestamptz) IS
-	'Fail when late prices may still change charges before an instant';
+	'Raise an error if late prices may still change charges before an instant';
 
--- Opening balances count everything ever archived: the newest row plus these segments.
+-- An opening balance contains everything that was ever archived: the newest row plus these segments.
 CREATE FUNCTION yquota_internal.post_opening_balances(
 	through integer, horizon timestamptz, rows_query text,
 	OUT charged numeric, OUT digest numeric)
@@ -755,7 +737,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) IS
-	'Append the opening balances that follow from archiving the rows of a query; credits and digest of these rows';
+	'Insert the opening balances after archiving the rows of a query, with the credits and the digest of these rows';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.opening_balance
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('An opening balance stands for history that has left the database.');
@@ -791,7 +773,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.copy_leaving_reservations(integer, timestamptz) IS
-	'Copy the rows of forgotten reservations that were booked before an instant into a new table like yquota.charge.  Returns its name for rows_of(), or no name when there are none';
+	'Copy the rows of deleted reservations that were booked before an instant into a new table like yquota.charge.  Returns its name for rows_of(), or no name when there are no rows';
 
 CREATE FUNCTION yquota_internal.remove_copied_reservations(copied text) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -820,9 +802,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.remove_copied_reservations(text) IS
-	'Remove the reservations that copy_leaving_reservations() copied into a table from their ledger; raises an error when one has new rows';
+	'Delete from the ledger of reservations the rows that copy_leaving_reservations() copied into a table.  Raises an error if a reservation has new rows';
 
--- Makes a child with the carried rows, which is not attached yet; NULL without carried rows.
+-- The function makes a child with the copied rows.  It is not attached yet.  NULL if there are no rows.
 CREATE FUNCTION yquota_internal.make_carried(
 	parent regclass, tables text[], through integer) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -843,11 +825,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
-	'Copy the rows of carried containers into a new table.  Returns its name';
+	'Copy the rows of containers that continue into a new table.  Returns its name';
 
--- The following steps are quick.  These locks keep transactions from looking for a container
--- in the books and relying on the result meanwhile.  The other locks are requested without
--- waiting, so INSERTs are held up only briefly.
+-- The following steps are quick.  These locks prevent transactions from looking for a container in the books and
+-- then relying on the result.  The other locks are requested without waiting, so INSERTs are delayed only briefly.
 CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -861,13 +842,13 @@ CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) 
 	FROM unnest(logs || ledgers) AS t
 	$$;
 COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
-	'Wait until no session reads the tables of history that are to be detached, and hold up events, charges of reservations and prices';
+	'Wait until no session reads the tables of history that will be detached, and block events, charges of reservations, and changes of prices';
 
 CREATE FUNCTION yquota_internal.replan(relation regclass) RETURNS void
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_replan';
 COMMENT ON FUNCTION yquota_internal.replan(regclass) IS
-	'Make sessions replan queries that read a rebuilt table: every session when the transaction commits, this one when it is rolled back';
+	'Make sessions replan queries that read a changed table: every session when the transaction commits, and this session if it is rolled back';
 
 CREATE FUNCTION yquota_internal.detach(
 	through integer, numbers integer[], horizon timestamptz, carried_ledger text, carried_log text) RETURNS void
@@ -892,7 +873,7 @@ BEGIN
 		PERFORM yquota_internal.note_sealed_ledger(format('yquota_internal.%I', carried_ledger)::regclass);
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
 	END IF;
-	-- replan, because a plan made from now on would read too little after a rollback
+	-- replan after a rollback; a plan that is made from now on would not read all rows then
 	PERFORM yquota_internal.replan('yquota.charge'), yquota_internal.replan('yquota.container_event');
 	UPDATE yquota.history_segment AS s
 	SET ledger_table = NULL, ledger_archived_at = yquota.clock(), horizon = detach.horizon
@@ -902,16 +883,16 @@ BEGIN
 	FROM yquota.history_segment AS n WHERE n.number = through
 	ON CONFLICT (number) DO UPDATE
 		SET sealed_at = EXCLUDED.sealed_at, ledger_table = EXCLUDED.ledger_table, log_table = EXCLUDED.log_table;
-	-- makes every session read the horizon anew; no amount differs
+	-- makes every session read the horizon again; no amount changes
 	INSERT INTO yquota.pricing_change (version, effective_from, description)
 	SELECT coalesce(max(p.version), 0) + 1, 'infinity', format('history before %s archived', yquota_internal.instant_text(horizon))
 	FROM yquota.pricing_change AS p;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
-	'Detach archived segments from the ledger and the log, put carried rows in their place, and move the horizon';
+	'Detach archived segments from the ledger and the log, attach the copied rows instead, and move the horizon';
 
--- Deletes notes of dropped targets, because the segment is written again elsewhere.
+-- The function deletes rows about dropped targets, because their segments have to be written again elsewhere.
 CREATE FUNCTION yquota_internal.check_written(of_history text, target regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -935,7 +916,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_written(text, regclass) IS
-	'Fail when written segments of the ledger or the log belong to another target, or to this transaction';
+	'Raise an error if written segments of the ledger or the log belong to another target, or were written by this transaction';
 
 CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -943,19 +924,19 @@ CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer)
 	RETURN NOT EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history)
 		OR EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = number);
 COMMENT ON FUNCTION yquota_internal.is_written_next(text, integer) IS
-	'Tell whether archive() looks at a segment: at the written ones, if there are any';
+	'Tell whether archive() handles a segment.  If there are written segments, it handles only these';
 
--- Selects the rows of a target that belong to these segments of this cluster.
+-- The condition selects the rows of a target that belong to the given segments of this cluster.
 CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN format('r.cluster = %L AND r.stretch IN (%s)', yquota.cluster_name(), array_to_string(stretches, ', '));
 COMMENT ON FUNCTION yquota_internal.own_rows(integer[]) IS
-	'Return the condition that rows r of a target are of segments of this cluster';
+	'Return the condition that rows r of a target belong to segments of this cluster';
 
--- postgres_fdw pushes down every expression here, if the table there has the types to which
--- text, numbers and times are cast.  The query therefore has a digest of each column, salted by
--- its row, instead of digests of whole rows.
+-- postgres_fdw pushes down every expression here, if the foreign table has the types to which texts, numbers and
+-- times are cast.  The query therefore computes a digest of each column, combined with the row, instead of digests
+-- of whole rows.
 CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text, source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -981,7 +962,7 @@ CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text
 		  AND EXISTS (SELECT FROM pg_attribute AS b
 					  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.comparison_query(text, text, regclass, regclass) IS
-	'Return the query for the number of rows that meet a condition, with digests of the columns that a target has.  Another server can compute it';
+	'Return the query for the number of rows that satisfy a condition, with digests of the columns that a target has.  Another server can run the query';
 
 CREATE FUNCTION yquota_internal.is_written_whole(
 	of_history text, target regclass, stretches integer[], sources text[]) RETURNS boolean
@@ -1029,9 +1010,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) IS
-	'Fail because a target has rows under the name of this cluster that are not from this database';
+	'Raise the error that a target has rows under the name of this cluster that are not from this database';
 
--- Clears rows that an archive left when its transaction failed here.
+-- The function deletes rows that archive() wrote in a transaction that failed here.
 CREATE FUNCTION yquota_internal.clear_foreign_table(target regclass, stretches integer[], sources text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1058,11 +1039,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) IS
-	'Remove rows of segments from a foreign table, left there by a failed archive; fail when they are not from this database';
+	'Delete rows of segments from a foreign table if a failed archive() left them there.  Raises an error if they are not from this database';
 
--- Citus copies rows to shards over the connections by which the transaction has read them, and
--- takes these for read-only connections.  It then commits them in one phase, after this
--- server.  The transaction must therefore write a table before it reads any.
+-- Citus copies rows to shards over the connections by which the transaction has read them, and treats these
+-- connections as read-only.  It then commits them in one phase, after this server.  The transaction must therefore
+-- write to a table before it reads any.
 CREATE FUNCTION yquota_internal.check_distributed_first() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1080,7 +1061,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_distributed_first() IS
-	'Fail when the transaction has used distributed tables already';
+	'Raise an error if the transaction has already used distributed tables';
 
 CREATE FUNCTION yquota_internal.check_distributed_rows(target regclass, stretches integer[], expected numeric) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1094,10 +1075,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) IS
-	'Fail unless a distributed table has exactly as many rows of segments of this cluster as were written';
+	'Raise an error unless a distributed table has exactly as many rows of segments of this cluster as were written';
 
--- postgres_fdw has no two-phase commit: the other server may have committed when this one
--- fails.  Rows therefore leave only when a later transaction finds them there.
+-- postgres_fdw has no two-phase commit: the other server may have committed when this one fails.  Rows are therefore
+-- deleted here only when a later transaction finds them there.
 CREATE FUNCTION yquota_internal.write_history(
 	of_history text, target regclass, columns text, stretches integer[], sources text[],
 	OUT status text, OUT counts bigint[])
@@ -1145,7 +1126,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.write_history(text, regclass, text, integer[], text[]) IS
-	'Put the rows of queries, each of a segment, into a target.  They are archived, or only written if a later transaction must check them.  Returns numbers of rows';
+	'Write the rows of queries, one query per segment, into a target.  They are archived, or only written if a later transaction has to check them.  Returns numbers of rows';
 
 CREATE FUNCTION yquota_internal.leave_history(through integer, copied_reservations text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1159,7 +1140,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_history(integer, text) IS
-	'Discard the findings of archive() about segments that it has not archived yet';
+	'Delete what archive() has recorded about segments that it has not archived';
 
 CREATE FUNCTION yquota_internal.archive_ledger(
 	target regclass, before timestamptz, OUT status text,
@@ -1209,11 +1190,11 @@ BEGIN
 		through, (SELECT s.sealed_at FROM yquota.history_segment AS s WHERE s.number = through));
 	leaving_rows := concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, leaving), yquota_internal.rows_of(reservations, 'true'));
 	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', leaving_rows) INTO last_to;
-	-- the horizon is behind the last charge, so that events at its very end are refused
+	-- the horizon is later than the last charge, so that events at the very end of that charge are refused
 	horizon := greatest(horizon, last_to + interval '1 microsecond');
 	PERFORM yquota_internal.check_corrected(horizon);
 
-	-- carried rows and reservations leave with the newest segment
+	-- copied rows and reservations belong to the newest segment
 	SELECT array_agg(yquota_internal.rows_of(ARRAY[s.ledger_table], leaving, columns) ORDER BY s.number)
 		   || yquota_internal.rows_of((SELECT array_agg(z.ledger_table) FROM yquota.history_segment AS z
 									   WHERE z.number = 0 AND z.ledger_table IS NOT NULL), leaving, columns)
@@ -1237,7 +1218,7 @@ BEGIN
 	PERFORM yquota_internal.take_from_rollup(
 		concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, 'true'), yquota_internal.rows_of(reservations, 'true')));
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
-	-- late events may lock rows of these containers until they are waited for
+	-- wait for late events that may lock rows of these containers
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
 				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id')) INTO changed;
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota_internal.reported_end AS d WHERE d.container_id IN (%s)',
@@ -1260,7 +1241,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
-	'Archive the ledger rows of segments sealed until an instant, and of forgotten reservations, or write them into a foreign table first';
+	'Archive the ledger rows of segments sealed by an instant, and of deleted reservations, or first write them into a foreign table';
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1274,7 +1255,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_events(text) IS
-	'Remove the records about the acceptance of events that leave the log; a query returns their event_id';
+	'Delete the records about the acceptance of events that leave the log.  A query returns their event_id';
 
 CREATE FUNCTION yquota_internal.archive_log(
 	target regclass, before timestamptz, OUT status text,
@@ -1291,7 +1272,7 @@ DECLARE
 	place integer := 0;
 	digest_of_table numeric;
 BEGIN
-	-- carried rows leave with the newest segment of their archive
+	-- copied rows belong to the newest segment of their archive
 	SELECT array_agg(coalesce(nullif(r.segment, 0), r.archived_through) ORDER BY r.archived_through, r.segment),
 		   array_agg(yquota_internal.rows_of(ARRAY[r.log_table], yquota_internal.is_carried(r.archived_through, true), columns)
 					 ORDER BY r.archived_through, r.segment),
@@ -1337,7 +1318,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) IS
-	'Archive the log rows of segments sealed until an instant whose ledger has been archived';
+	'Archive the log rows of segments sealed by an instant whose ledger has been archived';
 
 CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
@@ -1359,7 +1340,7 @@ BEGIN
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);
 	PERFORM yquota_internal.check_written(history, target);
-	-- use more memory: a single session at a time groups millions of rows
+	-- use more memory: only one session at a time groups millions of rows
 	IF pg_size_bytes(current_setting('maintenance_work_mem')) > pg_size_bytes(work_memory) THEN
 		PERFORM set_config('work_mem', current_setting('maintenance_work_mem'), true);
 	END IF;
@@ -1386,7 +1367,7 @@ CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
-	'Move the segments of history sealed until an instant out of the database.  Ledger rows go into a table like yquota.charge, log rows into one like yquota.container_event.  Charges of forgotten reservations go with the ledger; rows of running containers are carried over.  A foreign table takes two calls, in transactions of their own.  Returns one row: the segments that were archived or written';
+	'Move the segments of history sealed by an instant out of the database.  Ledger rows are moved into a table like yquota.charge, log rows into a table like yquota.container_event.  Charges of deleted reservations are moved with the ledger.  Rows of running containers stay in the database.  A foreign table needs two calls in separate transactions.  Returns one row: the segments that were archived or written';
 
 SELECT pg_extension_config_dump('yquota.history_segment', '');
 SELECT pg_extension_config_dump('yquota.opening_balance', '');

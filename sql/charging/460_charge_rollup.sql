@@ -1,33 +1,30 @@
+-- Roll-ups: spending per quarter-hour, added up in advance.
 --
--- Roll-ups: spending per quarter-hour, added up once.
+-- Roll-ups are computed only from the ledger.  A dump leaves them out, and reports have the same results without
+-- them.  Quarter-hours are in UTC, because midnight of every time zone is the start of a quarter-hour.  Roll-ups
+-- only insert rows, and readers add the rows up.
 --
--- Roll-ups are derived from the ledger alone.  A dump leaves them out, and reports have the
--- same results without them.  Quarter-hours are in UTC, because every time zone's midnight
--- falls on the start of one.  Roll-ups only add rows, and readers add them up.
+-- A day (UTC) is rolled up if its sums are at most a fifth of the ledger rows that begin in the day.  Reports read
+-- all other days from the ledger.  The sums are therefore much smaller than the ledger, and reports that read them
+-- are not slower.  The unit is a day, because a container that starts in one quarter-hour has sums in the next ones,
+-- too.
 --
--- A day (UTC) is rolled up when its sums are at most a fifth of the ledger rows that begin in
--- it.  Reports read all other days from the ledger.  The sums are therefore smaller than the
--- ledger, and reports that read them are not slower.  The unit is a day, because a container
--- that starts in one quarter-hour has sums in the next ones, too.
+-- The transaction that posted a row of the ledger decides whether the row is rolled up.  Rows are included if their
+-- transaction had ended before the oldest one that was still running.  No event waits for a roll-up.  A row that is
+-- committed late is included in a later roll-up.  Transaction ids wrap around, so the time of posting limits the
+-- search.  Every row that is not included was booked at booked_from or later.
 --
--- The posting transaction tells whether a row of the ledger has been rolled up.  Rolled-up rows
--- are those whose transaction had ended before the oldest one that was running then.  No event
--- waits for a roll-up, and a row that is committed late is not included until a later roll-up.
--- Transaction ids wrap around, so the time of posting bounds the search.  Every row that is not
--- included was booked at booked_from or later.
---
--- Prices known at the time divided the rows that cross the end of a quarter-hour.  A later
--- change of prices invalidates the roll-ups after it.  Reports read those quarter-hours from
--- the ledger until they are rolled up again.
---
+-- Rows that cross the end of a quarter-hour are divided by the prices known at the time of the roll-up.  A later
+-- change of prices invalidates the roll-ups after it.  Reports read those quarter-hours from the ledger until they
+-- are rolled up again.
 
--- Neither STRICT nor IMMUTABLE, because the planner would not inline it: the subtraction of an
--- interval is not IMMUTABLE.
+-- Neither STRICT nor IMMUTABLE; otherwise the planner would not inline the function.  The subtraction of an interval
+-- is not IMMUTABLE.
 CREATE FUNCTION yquota_internal.last_instant("from" timestamptz, "to" timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN "to" > "from" THEN "to" - interval '1 microsecond' ELSE "from" END;
 COMMENT ON FUNCTION yquota_internal.last_instant(timestamptz, timestamptz) IS
-	'Return the last microsecond of a segment; a padding row has one instant';
+	'Return the last microsecond of a segment.  For a padding row this is its only instant';
 
 CREATE TABLE yquota_internal.charge_rollup (
 	quarter_hour timestamptz NOT NULL,
@@ -40,16 +37,16 @@ CREATE TABLE yquota_internal.charge_rollup (
 );
 CREATE INDEX charge_rollup_quarter_hour_idx ON yquota_internal.charge_rollup (quarter_hour);
 COMMENT ON TABLE yquota_internal.charge_rollup IS
-	'Ledger rows split and added up per quarter-hour; each roll-up adds its own rows';
+	'Ledger rows divided and added up per quarter-hour; each roll-up inserts new rows';
 COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'start of the quarter-hour';
 COMMENT ON COLUMN yquota_internal.charge_rollup.amount IS 'credits';
 
--- Not STRICT, because the planner would not inline it.
+-- Not STRICT; otherwise the planner would not inline the function.
 CREATE FUNCTION yquota_internal.utc_day(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('24 hours', at, '2000-01-01 00:00+00') ELSE at END;
 COMMENT ON FUNCTION yquota_internal.utc_day(timestamptz) IS
-	'Return the start of the day (UTC) of an instant';
+	'Return the start of the day (UTC) that contains an instant';
 
 CREATE TABLE yquota_internal.rollup_day (
 	day timestamptz PRIMARY KEY,
@@ -58,11 +55,11 @@ CREATE TABLE yquota_internal.rollup_day (
 	is_rolled_up boolean NOT NULL
 );
 COMMENT ON TABLE yquota_internal.rollup_day IS
-	'Days of ledger rows that have been considered for charge_rollup, with the figures that decide whether it has them';
+	'Days whose ledger rows have been examined for charge_rollup, with the figures that decide whether charge_rollup contains them';
 COMMENT ON COLUMN yquota_internal.rollup_day.day IS 'start of the day (UTC)';
-COMMENT ON COLUMN yquota_internal.rollup_day.charges IS 'number of considered ledger rows that begin in the day';
-COMMENT ON COLUMN yquota_internal.rollup_day.sums IS 'rows of the day in charge_rollup, or those it would have had when the day was left to the ledger';
-COMMENT ON COLUMN yquota_internal.rollup_day.is_rolled_up IS 'true if charge_rollup has the day; reports read other days from the ledger';
+COMMENT ON COLUMN yquota_internal.rollup_day.charges IS 'number of examined ledger rows that begin in the day';
+COMMENT ON COLUMN yquota_internal.rollup_day.sums IS 'number of rows of the day in charge_rollup, or the number that it would have if the day had been rolled up';
+COMMENT ON COLUMN yquota_internal.rollup_day.is_rolled_up IS 'true if charge_rollup contains the day; reports read other days from the ledger';
 
 CREATE TABLE yquota_internal.rollup_state (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -75,14 +72,14 @@ CREATE TABLE yquota_internal.rollup_state (
 );
 INSERT INTO yquota_internal.rollup_state DEFAULT VALUES;
 COMMENT ON TABLE yquota_internal.rollup_state IS 'State of charge_rollup';
-COMMENT ON COLUMN yquota_internal.rollup_state.horizon IS 'transaction before which all rows of the ledger are contained; NULL: none';
-COMMENT ON COLUMN yquota_internal.rollup_state.booked_from IS 'rows that are not contained have this booked_at or a later one';
-COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that had not been assigned at the last roll-up';
-COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock of the last roll-up, or the earliest clock that has been set since';
-COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all rows of charge_rollup take into account';
-COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'smallest number of ledger rows per sum with which a day is rolled up';
+COMMENT ON COLUMN yquota_internal.rollup_state.horizon IS 'transaction before which all rows of the ledger are included; NULL if none are';
+COMMENT ON COLUMN yquota_internal.rollup_state.booked_from IS 'rows that are not included have this booked_at or a later one';
+COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that was still unassigned at the last roll-up';
+COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock of the last roll-up, or the earliest clock that was set by hand since then';
+COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that is reflected in all rows of charge_rollup';
+COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'smallest number of ledger rows per sum at which a day is rolled up';
 
--- Notes the clock, because rows are booked at earlier times again after the clock was set back.
+-- The trigger records the clock.  After the clock was set back, rows are booked at earlier times again.
 CREATE FUNCTION yquota_internal.note_clock_for_rollup() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -96,17 +93,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_clock_for_rollup() IS
-	'Record that rows may be booked from a clock on that has been set';
+	'Record that rows may be booked from the time to which the clock has been set';
 CREATE TRIGGER note_for_rollup AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.clock_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_clock_for_rollup();
 
--- Ids can be compared while they are less than 2^31 apart.
+-- Transaction ids can be compared if they are less than 2^31 apart.
 CREATE VIEW yquota_internal.valid_rollup AS
 	SELECT yquota_internal.prices_changed_from(state.pricing_version) AS until
 	FROM yquota_internal.rollup_state AS state
 	WHERE pg_snapshot_xmax(pg_current_snapshot())::text::numeric - state.horizon::text::numeric < 1000000000;
 COMMENT ON VIEW yquota_internal.valid_rollup IS
-	'Instant until which prices have not changed since charge_rollup was made; no row while charge_rollup cannot be used';
+	'Instant before which no price has changed since charge_rollup was made; no row if charge_rollup must not be used';
 
 CREATE VIEW yquota_internal.readable_rollup AS
 	SELECT rollup.*
@@ -116,12 +113,10 @@ CREATE VIEW yquota_internal.readable_rollup AS
 COMMENT ON VIEW yquota_internal.readable_rollup IS
 	'Rows of charge_rollup that the calling role may see';
 
---
--- Rolling up.  Rows within a quarter-hour count with their booked amounts.  Parts of other
--- rows are valued at the timelines.  If they must add up to the booked amount, which earlier
--- timelines may have formed, the first part is the rest.  Parts of a row that is free because
--- of a preemption cost nothing.
---
+-- Rolling up.  Rows within a quarter-hour are added with their booked amounts.  For other rows, the parts are
+-- computed with the present timelines.  The booked amount may have been computed with earlier timelines.  If the
+-- parts must add up to it, the first part is what the other parts leave.  Parts of a row that is free because of a
+-- preemption cost nothing.
 CREATE TYPE yquota_internal.quarter_hour_sum AS (
 	starts_at timestamptz,
 	amount numeric,
@@ -129,7 +124,7 @@ CREATE TYPE yquota_internal.quarter_hour_sum AS (
 );
 COMMENT ON TYPE yquota_internal.quarter_hour_sum IS
 	'Cost of ledger rows in a quarter-hour';
-COMMENT ON COLUMN yquota_internal.quarter_hour_sum.charges IS 'number of counted rows that begin in it';
+COMMENT ON COLUMN yquota_internal.quarter_hour_sum.charges IS 'number of counted rows that begin in the quarter-hour';
 
 CREATE FUNCTION yquota_internal.add_quarter_hours(
 	state internal, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz,
@@ -149,15 +144,15 @@ CREATE AGGREGATE yquota_internal.quarter_hour_sums(
 	part_from timestamptz, amount numeric, sign integer, as_booked boolean, counts boolean) (
 	sfunc = yquota_internal.add_quarter_hours,
 	stype = internal,
-	-- for an application that runs for a few hours
+	-- sufficient for an application that runs for a few hours
 	sspace = 2048,
 	finalfunc = yquota_internal.finish_quarter_hours,
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.quarter_hour_sums(yquota.resource, text[], timestamptz, timestamptz, timestamptz, numeric, integer, boolean, boolean) IS
-	'Ledger rows added up per quarter-hour, in order.  Of each row, the part after part_from counts at the timelines, times sign (-1: it takes another row back, 0: it is free).  Or the whole row counts as booked, with the rest of its amount in the first part';
+	'Ledger rows added up per quarter-hour, in order.  The part of each row after part_from is computed with the timelines and multiplied by sign.  A sign of -1 means that the row reverses another one, 0 that it is free.  If as_booked is true, the parts add up to the booked amount instead, and the first part contains the difference';
 
--- Lists the columns of a ledger row for the aggregate.
+-- The function lists the columns of a ledger row for the aggregate.
 CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked boolean, counts text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -184,8 +179,8 @@ CREATE VIEW yquota_internal.ledger_row AS
 COMMENT ON VIEW yquota_internal.ledger_row IS
 	'Rows of the ledgers of containers and of reservations, of all projects';
 
--- Takes a query that returns ledger rows with their part_from.  is_new marks rows that have
--- not been counted in their days.
+-- The argument is a query that returns ledger rows with their part_from.  is_new marks rows that have not been
+-- counted in their days yet.
 CREATE FUNCTION yquota_internal.roll_up_rows(
 	rows_query text, booked_from timestamptz, old_horizon xid, new_horizon xid, part_from timestamptz, days timestamptz[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -228,7 +223,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) IS
-	'Add ledger rows that a query returns to charge_rollup, in days that it has, and in new days with few sums.  The days are given, NULL for all.  Returns the number of rows added';
+	'Add ledger rows that a query returns to charge_rollup, for days that it contains, and for new days with few sums.  The days are given; NULL means all.  Returns the number of rows added';
 
 CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -243,10 +238,10 @@ CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 		WHERE gone.day = known.day;
 $$;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
-	'Remove the quarter-hours from an instant on from charge_rollup, because their rows must be split again';
+	'Delete the quarter-hours from an instant on from charge_rollup, because their rows have to be divided again';
 
--- A day that was left to the ledger may have enough rows by now.  A day that is rolled up has
--- as many sums for a key as there were roll-ups.
+-- A day that is read from the ledger may have enough rows by now.  A day that is rolled up has one sum for a key
+-- from each roll-up.
 CREATE FUNCTION yquota_internal.reconsider_rollup_days(booked_from timestamptz, new_horizon xid) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -276,7 +271,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) IS
-	'Decide again, by all their ledger rows, about days that were left to the ledger and may have few sums by now.  Decide again about days with many sums, too.  Returns the number of rows added to charge_rollup';
+	'Decide again, by all their ledger rows, about days that are read from the ledger and may have few sums by now.  Decide again about days with many sums, too.  Returns the number of rows added to charge_rollup';
 
 CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -292,7 +287,7 @@ DECLARE
 	added bigint;
 BEGIN
 	SELECT * INTO STRICT state FROM yquota_internal.rollup_state FOR UPDATE;
-	-- read the version before the ledger: a concurrent change of prices invalidates the affected part
+	-- read the version before the ledger; a concurrent change of prices then invalidates the affected part
 	SELECT coalesce(max(p.version), 0) INTO newest_version FROM yquota.pricing_change AS p;
 	running := pg_current_snapshot();
 	SELECT nullif(yquota_internal.quarter_hour(rollup.until), 'infinity') INTO void_from
@@ -307,7 +302,7 @@ BEGIN
 		PERFORM yquota_internal.void_rollup(void_from);
 	END IF;
 
-	-- rows that are not included yet, and rows that must be divided anew
+	-- rows that are not included yet, and rows that have to be divided again
 	added := yquota_internal.roll_up_rows($query$
 			SELECT charge.*, '-infinity'::timestamptz AS part_from, true AS is_new
 			FROM yquota_internal.ledger_row AS charge
@@ -321,8 +316,8 @@ BEGIN
 			  AND NOT (charge.booked_at >= $1 AND age(charge.posted_by) <= age($2))
 		$query$, state.booked_from, state.horizon::xid, pg_snapshot_xmin(running)::xid, void_from, NULL);
 	added := added + yquota_internal.reconsider_rollup_days(state.booked_from, pg_snapshot_xmin(running)::xid);
-	-- Advance booked_from: a transaction that got its id since the last call has booked since then.
-	-- This ignores a statement that waits a day before its first write.
+	-- Advance booked_from.  A transaction that got its id since the last call has booked its rows since then.  This
+	-- assumes that a statement does not wait for a day before its first write.
 	UPDATE yquota_internal.rollup_state AS s
 	SET horizon = pg_snapshot_xmin(running),
 		next_xid = pg_snapshot_xmax(running),
@@ -335,4 +330,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.roll_up_charges() IS
-	'Add rows posted to the ledger since the last call to the sums that reports read, on days with few sums for their rows.  Returns the number of sums added.  Reports do not change';
+	'Add rows of the ledger to the sums that reports read.  These are rows posted since the last call, on days with few sums for their rows.  Returns the number of sums added.  Results of reports do not change';

@@ -1,14 +1,11 @@
---
--- Sums of history that archiving keeps (charging/090_archived_cost.sql), and their use in
--- reports.
---
+-- Sums of history that archiving stores (charging/090_archived_cost.sql), and their use in reports.
 
 CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	SET quote_all_identifiers = off
 	RETURN (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation);
-COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Return the name of a table with its schema, for every search_path';
+COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Return the name of a table with its schema, whatever the search path';
 
 CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history text, target regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -21,13 +18,13 @@ CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history tex
 		WHERE number > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
-	'Record the targets of archived segments of the ledger or the log';
+	'Record the targets to which segments of the ledger or the log were archived';
 
 CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	-- without statistics the planner expects many groups, but there are few
+	-- without statistics the planner expects many groups, although there are few
 	SET enable_sort = off
 	AS $$
 BEGIN
@@ -61,14 +58,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
-	'Keep the cost of the ledger rows that a query returns, per quarter-hour';
+	'Store the cost of the ledger rows that a query returns, per quarter-hour';
 
--- A container leaves with all its rows, so corrections cancel the rows that they take back.
+-- All rows of a container leave together, so corrections cancel the rows that they reverse.
 CREATE FUNCTION yquota_internal.post_archived_preemption(through integer, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	-- without statistics nested loops look cheap
+	-- without statistics the planner considers nested loops cheap
 	SET enable_nestloop = off
 	AS $$
 BEGIN
@@ -100,7 +97,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_preemption(integer, text) IS
-	'Keep the cost of the preempted containers whose ledger rows a query returns, per quarter-hour of their ends';
+	'Store the cost of the preempted containers whose ledger rows a query returns, per quarter-hour of their ends';
 
 CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at, NULL::text COLLATE "C" AS queue
@@ -116,14 +113,15 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT hold.project, coalesce(hold.application_id, hold.reservation_id), hold.held_at, hold.queue
 	FROM yquota.hold;
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
-	'Instants from which the books must know the cost: of projects for grants, and of applications and of reservations with their queues for holds';
+	'Instants from which the cost must be known: of projects for their grants, and of applications and of reservations with their queues for holds';
 
--- The caller calls this before post_archived_cost(), which adds rows that must not be counted.
+-- The caller calls this function before post_archived_cost(), because the rows that post_archived_cost() inserts
+-- must not be counted here.
 CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	-- without statistics nested loops look cheap
+	-- without statistics the planner considers nested loops cheap
 	SET enable_nestloop = off
 	AS $$
 BEGIN
@@ -168,7 +166,7 @@ BEGIN
 			SELECT kept.project, kept.application_id, kept.since, 0 AS whole, 0 AS cut
 			FROM yquota_internal.archived_cost_since AS kept
 			UNION ALL
-			-- the last instant up to the start of the row, and the instants within the row
+			-- the last instant at or before the start of the row, and the instants within the row
 			SELECT leaving.of_project, leaving.of_application, leaving.cuts[number.n],
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN leaving.amount ELSE 0 END,
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
@@ -194,10 +192,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
-	'Keep the cost of the ledger rows that a query returns since the instants of grants and holds before a horizon';
+	'Store the cost of the ledger rows that a query returns, since each instant of a grant or hold before a horizon';
 
--- Makes reports read the days of leaving rows from the ledger until roll_up_charges()
--- considers the remaining rows.  Carried rows are copied, so their days are included.
+-- The function makes reports read the days of rows that leave from the ledger, until roll_up_charges() examines the
+-- remaining rows.  Rows of containers that continue are copied, so their days are included.
 CREATE FUNCTION yquota_internal.take_from_rollup(leaving_rows text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -215,7 +213,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.take_from_rollup(text) IS
-	'Remove the days of ledger rows that a query returns, and all days before them, from the roll-ups';
+	'Delete the days of ledger rows that a query returns, and all earlier days, from the roll-ups';
 
 --
 -- Reports
@@ -226,7 +224,7 @@ CREATE FUNCTION yquota_internal.ledger_archives() RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT string_agg(DISTINCT archived.target, ', ' ORDER BY archived.target)
 			FROM yquota.archived_history AS archived WHERE archived.history = 'ledger');
-COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Return the names of the tables that the ledger was archived into';
+COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Return the names of the tables into which the ledger was archived';
 
 CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -234,7 +232,7 @@ CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETU
 	RETURN at >= yquota_internal.archive_horizon()
 		OR by <@ '{project,username,queue,application_id,execution_type}' AND at = yquota_internal.quarter_hour(at);
 COMMENT ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) IS
-	'Tell whether costs from an instant on can be reported by certain columns, archived ones included';
+	'Tell whether costs from an instant on, including archived ones, can be reported by the given columns';
 
 CREATE FUNCTION yquota_internal.check_archived_report(cuts timestamptz[], by text[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -264,14 +262,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) IS
-	'Refuse a report that begins before the archive horizon and asks for more than archived_cost has';
+	'Refuse a report that begins before the archive horizon and needs more detail than archived_cost contains';
 
---
--- Rows of archives.  A table may belong to any role.  Code that reading it runs, or a foreign
--- server behind it, must not get the rights of yquota's owner.  It is therefore read with the
--- rights of its own owner, who must own its parts as well.  The rows come as JSON, and text of
--- another server becomes the types of yquota.
---
+-- Rows of archives.  An archive table may belong to any role.  Reading it may run code of its owner or of a foreign
+-- server.  Such code must not get the rights of yquota's owner.  The table is therefore read with the rights of its
+-- own owner, who must also own its parts.  The rows are returned as JSON, and text of another server is converted to
+-- the types of yquota.
 
 CREATE TYPE yquota_internal.archived_charge AS (
 	archive text,
@@ -295,12 +291,12 @@ CREATE TYPE yquota_internal.archived_charge AS (
 );
 COMMENT ON TYPE yquota_internal.archived_charge IS
 	'Row of the ledger in an archive: the columns that prices depend on';
-COMMENT ON COLUMN yquota_internal.archived_charge.archive IS 'name of the table in archived_history';
+COMMENT ON COLUMN yquota_internal.archived_charge.archive IS 'name of the table, as in archived_history';
 
 CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments integer[], condition text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- spell out the names of columns, because workers of Citus do not know those of a row
+	-- list the names of columns, because workers of Citus do not know the columns of a row
 	RETURN format('SELECT json_agg(json_build_object(''archive'', %L, %s)) FROM %s AS r WHERE %s', archive,
 		(SELECT string_agg(format('%L, r.%I%s', a.attname, a.attname, CASE a.attname WHEN 'allocation' THEN '::text' END), ', ' ORDER BY a.attnum)
 		 FROM pg_attribute AS a
@@ -308,7 +304,7 @@ CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments in
 		to_regclass(archive)::text,
 		concat_ws(' AND ', condition, CASE WHEN yquota_internal.is_shared_target(to_regclass(archive)) THEN yquota_internal.own_rows(segments) END));
 COMMENT ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) IS
-	'Return the query for the rows r of an archive that meet a condition, as one JSON array of archived_charge.  In a shared table, only rows of this cluster and of certain segments count';
+	'Return the query for the rows r of an archive that satisfy a condition, as one JSON array of archived_charge.  In a table that clusters share, only rows of this cluster and of the given segments count';
 
 CREATE FUNCTION yquota_internal.refuse_missing_archive(archive text, sqlstate_of text, reason text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -321,9 +317,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) IS
-	'Fail because an archive has been dropped or cannot be reached';
+	'Raise the error that an archive has been dropped or cannot be reached';
 
--- For an unreachable server only the message is reported, because details have addresses.
+-- For an unreachable server only the message is reported, because its details contain addresses.
 CREATE FUNCTION yquota_internal.read_archive(archive text, segments integer[], condition text) RETURNS SETOF yquota_internal.archived_charge
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -347,7 +343,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_archive(text, integer[], text) IS
-	'Return the rows r of an archive that meet a condition';
+	'Return the rows r of an archive that satisfy a condition';
 
 CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.archived_charge) RETURNS yquota_internal.ledger_segment
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -355,9 +351,9 @@ CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.a
 			   (charge)."from", (charge)."to", (charge).corrects, (charge).amount, (charge).given_back, (charge).waiting_factor,
 			   (charge).container_id)::yquota_internal.ledger_segment;
 COMMENT ON FUNCTION yquota_internal.archived_ledger_segment(yquota_internal.archived_charge) IS
-	'Turn a row of an archive into a row of the ledger, for charge_since()';
+	'Convert a row of an archive to a row of the ledger, for charge_since()';
 
--- A row and its correction add up to 0, although earlier timelines may have formed them.
+-- A row and its correction add up to 0, even if earlier timelines were used for both.
 CREATE FUNCTION yquota_internal.check_archived_charges(charges yquota_internal.archived_charge[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -385,10 +381,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) IS
-	'Fail when the price timelines contradict rows of an archive';
+	'Raise an error if the price timelines contradict rows of an archive';
 
--- A container leaves as a whole, so its rows are in one archive.  The search continues after
--- an unreadable archive, and reports that archive if it finds nothing.
+-- All rows of a container leave together, so they are in one archive.  The search continues after an archive that
+-- cannot be read, and reports this archive if it finds nothing.
 CREATE FUNCTION yquota_internal.archived_charges_of(container_id text) RETURNS yquota_internal.archived_charge[]
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -422,15 +418,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archived_charges_of(text) IS
-	'Return the archived rows of a container or a reservation that is not in the books, if the calling role may read its project.  Raises an error when there are none and an archive cannot be read';
+	'Return the archived rows of a container or a reservation that is not in the books, if the calling role may read its project.  Raises an error when no rows are found and an archive cannot be read';
 
--- Counts each row once, because a table and its child may both be archives.
+-- The query counts each row once, because a table and its child may both be archives.
 CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at timestamptz) RETURNS yquota_internal.ledger_segment[]
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- in a form that every server reads in the same way
+	-- in a format that every server reads in the same way
 	since CONSTANT text := to_json(at) #>> '{}';
 	last CONSTANT text := to_json(greatest(at, yquota_internal.next_quarter_hour(at) - interval '1 microsecond')) #>> '{}';
 	charges CONSTANT yquota_internal.archived_charge[] := ARRAY(
@@ -448,11 +444,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archived_segments_around(text[], timestamptz) IS
-	'Return the archived rows of projects that end at an instant or later, and begin until then or in the same quarter-hour';
+	'Return the archived rows of projects that end at an instant or later.  The rows begin before the instant or in the same quarter-hour';
 
---
--- Single containers and reservations
---
+-- Single containers and reservations.
 
 CREATE FUNCTION yquota_internal.knows_container(container_id text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -484,4 +478,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_reservation(text) IS
-	'Raise an error that tells where an archived reservation is, if the calling role may read its project';
+	'Raise an error that says where an archived reservation is, if the calling role may read its project';

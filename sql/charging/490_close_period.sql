@@ -1,8 +1,6 @@
---
--- Closing billing periods.  Once a period's end is noted, no charge crosses it.  Settlement
--- divides later charges there, and existing charges are settled again.  Closing waits for
--- posting transactions.  Later postings are booked later, even when the clock is set back.
---
+-- Closing billing periods.  Once the end of a period is recorded, no charge crosses it.  Later charges are divided
+-- there, and existing charges are settled again.  Closing waits for transactions that post.  Later postings have a
+-- later booking time, even if the clock is set back.
 
 CREATE FUNCTION yquota_internal.refuse_while_closing(what text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -30,7 +28,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.wait_for_postings() IS
-	'Wait for transactions that post to the ledgers, and let no other transaction post until this one ends';
+	'Wait for transactions that post to the ledgers.  No other transaction can post until this one ends';
 
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -58,7 +56,7 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.wait_for_postings();
 	INSERT INTO yquota.closed_period (until, begun_at) VALUES (period_end, yquota.clock());
-	-- makes every session read the period before it settles; no amount differs
+	-- makes every session read the period before it settles anything; no amount changes
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', yquota_internal.instant_text(period_end)));
 END
 $$;
@@ -74,7 +72,7 @@ CREATE FUNCTION yquota_internal.more_remain_at_period_end(period_end timestamptz
 				  WHERE unsettled.until = period_end
 				  LIMIT max_containers) AS due);
 COMMENT ON FUNCTION yquota_internal.more_remain_at_period_end(timestamptz, bigint) IS
-	'Tell whether so many containers that ran when a period ended have not been settled';
+	'Tell whether at least the given number of containers that ran when a period ended have not been settled';
 
 CREATE FUNCTION yquota_internal.settle_period_end(period_end timestamptz, max_containers bigint) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -93,7 +91,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) IS
-	'Settle some of the containers that ran when a period ended.  Returns how many';
+	'Settle some of the containers that ran when a period ended.  Returns how many were settled';
 
 CREATE FUNCTION yquota_internal.booked_cost(
 	"from" timestamptz, "to" timestamptz, by text[], as_booked timestamptz,
@@ -139,7 +137,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) IS
-	'Return the cost between ends of periods, by rows booked until an instant, and after the closing of a period or ever.  Counts the projects that the calling role may see, or some of them';
+	'Return the cost between ends of periods, from rows that were booked up to an instant.  The rows were booked after the closing of a period, or at any time.  The cost is that of the projects that the calling role may see, or of some of them';
 
 CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -157,7 +155,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) IS
-	'Refuse a bill of archived periods that archived_cost does not cover';
+	'Refuse a bill of archived periods if archived_cost cannot answer it';
 
 CREATE FUNCTION yquota_internal.check_booked_window("from" timestamptz, "to" timestamptz, as_booked timestamptz)
 	RETURNS void
@@ -178,13 +176,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_booked_window(timestamptz, timestamptz, timestamptz) IS
-	'Refuse a window whose costs as booked the ledger cannot tell';
+	'Refuse a window if the ledger does not show its costs as they were booked';
 
 CREATE VIEW yquota_internal.period AS
 	SELECT lag(period.until, 1, '-infinity') OVER (ORDER BY period.until) AS starts_at,
 		   period.until, period.closed_at, period.amount
 	FROM yquota.closed_period AS period;
-COMMENT ON VIEW yquota_internal.period IS 'Closed periods, with their beginnings';
+COMMENT ON VIEW yquota_internal.period IS 'Closed periods, with the instants at which they begin';
 
 CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end timestamptz, booked_until timestamptz)
 	RETURNS numeric
@@ -206,7 +204,7 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 				  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
 					AND archived.booked_after < booked_until) AS booked);
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
-	'Return the cost in a period, all projects, by rows booked until an instant';
+	'Return the cost of all projects in a period, from rows that were booked up to an instant';
 
 CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -216,7 +214,7 @@ DECLARE
 	now_at timestamptz;
 	booked_until timestamptz;
 BEGIN
-	-- settle postings of transactions that had not seen the end of the period
+	-- settle what was posted by transactions that had not seen the end of the period
 	WHILE yquota_internal.settle_period_end(period_end, 100000) > 0 LOOP
 	END LOOP;
 	PERFORM yquota_internal.settle_reservations_at(period_end);
@@ -228,16 +226,16 @@ BEGIN
 		amount = yquota_internal.period_amount(period.starts_at, period_end, booked_until)
 	FROM yquota_internal.period AS period
 	WHERE closing.until = period_end AND period.until = period_end;
-	-- makes all postings from now on be booked later
+	-- all later postings get a later booking time
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', yquota_internal.instant_text(period_end)));
 	RETURN booked_until;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
-	'Close a period after wait_for_postings().  Returns the time at which its last charge was booked at the latest';
+	'Close a period after wait_for_postings().  Returns an instant at or after the booking time of its last charge';
 
--- A grant that begins or moves to another project with the next period does so on the next
--- bill.  A grant that expires with this period has lost its rest.
+-- A grant that begins with the next period, or moves to another project then, is on the next bill.  A grant that
+-- expires at the end of this period loses its rest on this bill.
 CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -269,11 +267,11 @@ CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 		HAVING sum(change.granted) <> 0 OR sum(change.lost) <> 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
-	'Record for bills of a period how the credit of projects has changed since the bills before, by the present books';
+	'Record for the bills of a period how the credit of projects has changed since the previous bills, according to the present books';
 
--- Corrects late prices first, so that no bill has an amount that the next calls would change.
--- Transactions that posted before the sealing call could wait for them may have missed a
--- price, too.  The call then rolls back all its notes.
+-- The function corrects late prices first, so that no bill has an amount that later calls would change.  A
+-- transaction may have missed a price and posted before this call could wait for it.  If that has happened, the call
+-- undoes its work.
 CREATE FUNCTION yquota_internal.seal_period(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -293,7 +291,7 @@ EXCEPTION WHEN serialization_failure THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_period(timestamptz, integer) IS
-	'Close a period of which at most so many containers are still to be settled.  closed_at is NULL, and nothing is done, when late prices must be corrected first';
+	'Close a period if at most the given number of its containers remain to be settled.  If late prices have to be corrected first, closed_at is NULL and nothing is done';
 
 CREATE FUNCTION yquota_internal.close_period_at(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -319,7 +317,7 @@ BEGIN
 		PERFORM yquota_internal.compact_counters();
 		settled := yquota_internal.correct_late_prices();
 	ELSIF yquota_internal.more_remain_at_period_end(period_end, max_containers) THEN
-		-- lock first: a transaction that waits for a container of this one must not be waited for
+		-- take this lock first; otherwise this transaction could wait for one that waits for a container of this one
 		LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 		settled := yquota_internal.settle_period_end(period_end, max_containers);
 	ELSE
@@ -329,7 +327,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) IS
-	'Return the result of close_period(), for any end';
+	'Return the result of close_period() for any instant';
 
 CREATE FUNCTION yquota_internal.check_period_end(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -354,7 +352,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_period_end(timestamptz) IS
-	'Refuse the end of a period where no day of the time zone of bills begins, and name the nearest day';
+	'Refuse the end of a period if no day of the time zone of bills begins there.  The error names the nearest day';
 
 CREATE FUNCTION yquota.close_period(
 	until timestamptz, max_containers integer DEFAULT 10000,
@@ -382,7 +380,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
-	'Close the billing period that ends at an instant where a day of the time zone of bills begins.  Settles so many of the containers that ran then, and seals the period when none is left.  Call it again while closed_at is NULL; later postings are booked in the next period';
+	'Close the billing period that ends at an instant, where a day of the time zone of bills begins.  Settles at most the given number of the containers that ran then, and closes the period when none remains.  Call it again while closed_at is NULL. Later postings are booked in the next period';
 
 CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -402,9 +400,8 @@ $$;
 COMMENT ON FUNCTION yquota.close_month(date, integer) IS
 	'Close the billing period that ends with the month of a date in the time zone of bills';
 
--- Only nested loops can join the ends of periods with charges, because the ends lie between
--- the ends of charges.  While verify() forbids nested loops, the planner would start parallel
--- workers for them, even for few rows.
+-- Only nested loops can join the ends of periods with charges, because the ends lie within charges.  verify()
+-- forbids nested loops.  The planner would therefore start parallel workers for this join, even for few rows.
 CREATE FUNCTION yquota_internal.verify_periods()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -444,7 +441,7 @@ CREATE FUNCTION yquota_internal.verify_periods()
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
 	'Return differences between closed periods, the ledger, and the sums of the archived ledger';
 
--- The check is exact for an instant on a full quarter-hour.
+-- The check is exact only for an instant on a full quarter-hour.
 CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -454,7 +451,7 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 		   concat_ws(' to ', trim_scale(bound.least), nullif(trim_scale(bound.most), trim_scale(bound.least))),
 		   bound.kept::text
 	FROM (WITH kept AS MATERIALIZED (
-			-- ignore rows that no grant or hold needs any more, which the next archiving removes
+			-- ignore rows that no grant or hold needs any more; the next archiving deletes them
 			SELECT since.* FROM yquota_internal.archived_cost_since AS since
 			JOIN (SELECT DISTINCT instant.project, instant.application_id, instant.at FROM yquota_internal.instant_of_credit AS instant) AS instant
 				ON instant.project = since.project AND instant.application_id = since.application_id AND instant.at = since.since
@@ -494,13 +491,13 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	WHERE bound.kept NOT BETWEEN bound.least AND bound.most;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_archived_cost_since() IS
-	'Return differences between the cost of archived history since instants and per quarter-hour';
+	'Return differences between the archived cost since instants and the archived cost per quarter-hour';
 
 CREATE VIEW yquota.billing_period WITH (security_barrier) AS
 	SELECT period.starts_at, period.until AS ends_at, period.closed_at
 	FROM yquota_internal.period AS period;
 COMMENT ON VIEW yquota.billing_period IS
-	'Billing periods that have been closed or are being closed, visible to every role that gets bills';
-COMMENT ON COLUMN yquota.billing_period.starts_at IS 'end of the period before; -infinity for the first';
+	'Billing periods that have been closed or are being closed. Every role that gets bills may read the view';
+COMMENT ON COLUMN yquota.billing_period.starts_at IS 'end of the previous period; -infinity for the first period';
 COMMENT ON COLUMN yquota.billing_period.closed_at IS
-	'as_booked of cost_between() for the bill of the period; NULL while it is being closed';
+	'value of as_booked in cost_between() for the bill of the period; NULL while the period is being closed';

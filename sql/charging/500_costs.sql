@@ -1,12 +1,10 @@
---
 -- Costs by group and time.
 --
--- Every report computes the cost between instants and divides it at each of them.  Ledger rows
--- between two neighbours are added up as they are.  The cost of rows that cross an instant,
--- and of running containers, is computed.  Whole quarter-hours of days that have been rolled
--- up (charging/460_charge_rollup.sql) are read from the roll-ups, and only later postings from
--- the ledger.
---
+-- Every report computes the cost between instants and divides it at each of them.  Ledger rows between two
+-- neighbouring instants are added up with their booked amounts.  For rows that cross an instant, and for running
+-- containers, the cost is computed.  Whole quarter-hours of days that have been rolled up
+-- (charging/460_charge_rollup.sql) are read from the roll-ups.  Only later postings to them are read from the
+-- ledger.
 
 CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last timestamptz)
 	RETURNS TABLE (starts_at timestamptz, ends_at timestamptz)
@@ -23,18 +21,19 @@ CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last time
 		WHERE found.starts_at < found.ends_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
-	'Return the intervals between two quarter-hours without days that are left to the ledger';
+	'Return the intervals between two quarter-hours that contain only days in the roll-ups';
 
--- Finds the range in which roll-ups can replace the ledger between the first and the last
--- instant.  There is none unless each instant between is the start of a quarter-hour.  The
--- ledger answers as fast for less than an hour, or if it must be read for three quarters of
--- the rows.  Only the interval with the most rows is read from the roll-ups.  Each further
--- interval would search the ledger for later postings once more.
+-- The function finds the range in which roll-ups can replace the ledger between the first and the last instant.
+-- There is none unless each instant between them is the start of a quarter-hour.
+--
+-- For less than an hour, or if it must be read for three quarters of the rows, the ledger is as fast.  Only the
+-- interval with the most rows is read from the roll-ups.  For each further interval, the ledger would have to be
+-- searched for later postings once more.
 CREATE FUNCTION yquota_internal.rolled_up_range(
 	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- planning takes longer than most calls
+	-- a saved plan; planning takes longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	AS $$
 #variable_conflict use_column
@@ -64,22 +63,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
-	'Return the range of a report that is read from charge_rollup; NULL: none';
+	'Return the range of a report that is read from charge_rollup; NULL if there is none';
 
 CREATE FUNCTION yquota_internal.part_within(cuts timestamptz[], "from" timestamptz, "to" timestamptz)
 	RETURNS integer
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_part_within';
 COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, timestamptz) IS
-	'Return the number of the interval, between ascending instants, that a segment lies in; NULL when one of the instants lies within the segment';
+	'Return the number of the interval, between ascending instants, that contains a segment; NULL if one of the instants lies within the segment';
 
---
--- A correction that is posted after the corrected row has been rolled up must cancel that row.
--- Roll-ups value parts of quarter-hours at the timelines (charging/460_charge_rollup.sql).  The
--- correction is therefore valued in this way, too, although its amount follows from earlier
--- timelines.  The same applies to the new row that replaces the corrected row, because later
--- rows may take it back.
---
+-- A correction may be posted after the corrected row has been rolled up.  It must cancel that row.  Roll-ups compute
+-- parts of quarter-hours with the present timelines (charging/460_charge_rollup.sql).  The correction is therefore
+-- computed in the same way, although earlier timelines decided about its amount.  The same is done for the new row
+-- that replaces the corrected row, because a later row may reverse it.
 CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE
@@ -89,14 +85,11 @@ CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.set
 		ELSE yquota_internal.settled_cost(segment, (segment)."from", (segment)."to")
 	END;
 COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled_segment) IS
-	'Return the credits of a settled segment, formed as charge_rollup forms them';
+	'Return the credits of a settled segment, computed in the same way as for charge_rollup';
 
---
--- The query of a report. $1 has the instants; part n lies between the nth and the next one.
--- With one part, the index on times finds the rows that cross either end.  With more parts,
--- rows are read twice.  Rows of no part are dropped after grouping, because the planner cannot
--- know how few they are.
---
+-- The query of a report. $1 is the array of instants.  Part n is the time between the nth instant and the next one.
+-- With one part, the index on times finds the rows that cross either end.  With more parts, rows are read twice.
+-- Rows that are in no part are dropped after grouping, because the planner cannot know how few they are.
 CREATE FUNCTION yquota_internal.ledger_cost_query(
 	keys text, starts_at text, ends_at text, is_one_part boolean, amount text, condition text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -137,7 +130,7 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 		$query$, keys, starts_at, ends_at, condition, amount)
 	END;
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
-	'Return the SQL that adds up rows of the ledger, or parts of them, between two instants.  An expression gives the amount of a row that is not split; amounts without a part are dropped';
+	'Return the SQL that adds up rows of the ledger, or parts of them, between two instants.  An expression gives the amount of a row that is not divided.  Amounts in no part are dropped';
 
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
@@ -199,7 +192,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
-	'Return the SQL of a report.  Parameters are its instants, the range to read from charge_rollup, a project (NULL: all), and the mark of rows that are not rolled up';
+	'Return the SQL of a report.  Its parameters are the instants, the range to read from charge_rollup, a project (NULL: all), and the mark of rows that are not rolled up';
 
 CREATE FUNCTION yquota_internal.cost_in_parts(
 	cuts timestamptz[], by text[], of_project text DEFAULT NULL)
@@ -226,7 +219,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) IS
-	'Return the cost between each of some ascending instants and the next, running containers up to the clock.  Counts the projects that the calling role may see, or one of them';
+	'Return the cost between each of some ascending instants and the next one.  The cost of running containers is computed up to the clock.  The projects are those that the calling role may see, or one of them';
 
 CREATE FUNCTION yquota_internal.check_report(of_report text, by text[], "from" timestamptz, "to" timestamptz)
 	RETURNS void
@@ -259,7 +252,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) IS
-	'Refuse arguments for which no report exists';
+	'Refuse arguments for which there is no report';
 
 CREATE FUNCTION yquota_internal.refuse_archived_window("from" timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -275,7 +268,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) IS
-	'Refuse a window whose single charges have been archived';
+	'Refuse a window if its single charges have been archived';
 
 --
 -- Any window
@@ -316,7 +309,7 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
-	'Return the cost in a window, its start included and its end not, running containers up to the clock.  Exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked, a window of closed periods is reported as the ledger was then: an issued bill, to the last digit';
+	'Return the cost in a window, including its start and excluding its end.  The cost of running containers is computed up to the clock.  The result is exact for every window; before the archive horizon, only for full quarter-hours, and not by node or container.  "by" lists the columns to group by; the others are NULL. Padding up to the minimum run time counts at the finish.  With as_booked, a window of closed periods is reported as the ledger was at that time: exactly as on an issued bill';
 
 --
 -- Days
@@ -348,7 +341,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.day_cuts(date, date, text) IS
-	'Return the midnights of a time zone from the start of one day to the end of another';
+	'Return the midnights in a time zone, from the start of one day to the end of another';
 
 CREATE FUNCTION yquota_internal.cost_by_day_as_owner(
 	first_day date, last_day date, by text[], timezone text)
@@ -380,11 +373,9 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
-	'Return the cost on each of some days, split exactly at the midnights of a time zone, by default that of bills; otherwise as cost_between()';
+	'Return the cost on each day of a range, divided exactly at the midnights of a time zone.  The default time zone is that of bills.  Other rules are those of cost_between()';
 
---
--- The most expensive groups, and their growth
---
+-- The most expensive groups, and their growth.
 
 CREATE FUNCTION yquota_internal.top_costs_as_owner(
 	"from" timestamptz, "to" timestamptz, by text[], top integer)
@@ -396,7 +387,7 @@ CREATE FUNCTION yquota_internal.top_costs_as_owner(
 AS $$
 #variable_conflict use_column
 DECLARE
-	-- no instants exist before that
+	-- no instant exists before this one
 	first_epoch CONSTANT numeric := extract(epoch FROM '4714-11-24 00:00:00+00 BC'::timestamptz);
 	earlier timestamptz;
 	cuts timestamptz[] := ARRAY["from", "to"];
@@ -450,13 +441,11 @@ CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS
-	'Return the most expensive groups in a window, as of cost_between().  Shows their share of the whole and their cost in the window of the same length before';
+	'Return the most expensive groups in a window, with costs as in cost_between().  Also returns their share of the whole, and their cost in the preceding window of the same length';
 
---
--- Roll-ups and the ledger must agree.  Archived rows stay in the roll-ups, so the comparison
--- begins at the archive horizon.  Later timelines may roll up a charge that earlier ones
--- formed.  Rows that are not rolled up yet take such a charge back.
---
+-- Roll-ups and the ledger must agree.  Archived rows stay in the roll-ups, so the comparison begins at the archive
+-- horizon.  A charge may have been rolled up with later timelines than those that decided about its amount.  Rows
+-- that are not rolled up yet reverse such a charge.
 CREATE VIEW yquota_internal.correction_of_ledger AS
 	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.node, correction.execution_type,
 		   correction.allocation, correction."from", correction."to", correction.amount, correction.given_back,
@@ -473,7 +462,7 @@ CREATE VIEW yquota_internal.correction_of_ledger AS
 	JOIN yquota.reservation_charge AS corrected
 		ON corrected.reservation_id = correction.reservation_id AND corrected.number = correction.corrects;
 COMMENT ON VIEW yquota_internal.correction_of_ledger IS
-	'Rows that take other rows back, and the time at which those were posted';
+	'Rows that reverse other rows, and the time at which the reversed rows were posted';
 
 CREATE FUNCTION yquota_internal.verify_rollup()
 	RETURNS TABLE (problem text, subject text, expected text, found text)

@@ -1,7 +1,5 @@
---
--- Forgiving makes an outage and returns the refunded amounts.  The outage makes forgiving
--- happen once, and corrects the charges (pricing/120_price_timeline.sql).
---
+-- Forgiving inserts an outage and returns the refunded amounts.  Because of the outage, the same time is forgiven
+-- only once, and charges are corrected (pricing/120_price_timeline.sql).
 
 CREATE FUNCTION yquota_internal.forgive_as_owner("from" timestamptz, "to" timestamptz, reason text, of_project text)
 	RETURNS TABLE (outage_id bigint, project text, amount numeric)
@@ -18,7 +16,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	PERFORM yquota_internal.refuse_archived_window(forgive_as_owner."from");
-	-- make other transactions that change charges wait, so that the difference is only this one's
+	-- make other transactions that change charges wait, so that the difference contains only the effect of this one
 	PERFORM yquota_internal.lock_pricing();
 	IF forgive_as_owner."from" < forgive_as_owner."to" THEN
 		was := (SELECT jsonb_object_agg(cost.project, cost.amount)
@@ -42,4 +40,4 @@ CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) IS
-	'Forgive an interval of time, for all projects or for one, running containers included.  Returns the amount for each project that the caller may see.  Returns no rows when nothing was forgiven, as in a repeated call';
+	'Forgive an interval of time, for all projects or for one.  Running containers are included.  Returns the amount for each project that the caller may see.  Returns no rows when nothing was forgiven, as in a repeated call';

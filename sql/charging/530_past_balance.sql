@@ -12,8 +12,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.family_of(text) IS
 	'Return a project and all its descendants';
 
--- Archived history is kept per quarter-hour.  An instant before the horizon divides its
--- quarter-hour here, in the books and in the archived rows around the instant.
+-- Archived history is stored per quarter-hour.  An instant before the horizon divides its quarter-hour here.  For
+-- this, the books and the archived rows around the instant are read.
 CREATE FUNCTION yquota_internal.cost_after(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -32,7 +32,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the cost of a project from an instant on, up to the clock, by the books and archived_segments_around() it';
+	'Return the cost of a project from an instant up to the clock.  It is computed from the books and from archived_segments_around() the instant';
 
 CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -42,18 +42,18 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 			coalesce(yquota_internal.spent_now(spent_at.project), 0)
 			- (SELECT sum(yquota_internal.cost_after(member.name, at, archived))
 			   FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name))
-			-- padding is booked at the finish, so it belongs to the time up to that instant
+			-- padding is booked at the finish, so it belongs to the time before that instant
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
 						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))
 						  AND charge."to" = at AND charge."from" = at), 0));
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the cost of a project and its descendants until an instant: their present spending less the cost since';
+	'Return the cost of a project and its descendants before an instant: their present spending less the cost since the instant';
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- planning takes longer than most calls
+	-- a saved plan; planning takes longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	AS $$
 BEGIN
@@ -104,7 +104,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.held_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the credits that holds of a project and its descendants left outstanding at an instant';
+	'Return the outstanding credits of the holds of a project and its descendants at an instant';
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -126,7 +126,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Return the credits of the grants of a project that had begun by an instant, less the remaining credit of those that had expired';
 
--- Reads no archive: what was spent within an archived quarter-hour counts from its end on.
+-- The function reads no archive: spending within an archived quarter-hour counts from the end of the quarter-hour.
 CREATE FUNCTION yquota_internal.unspent_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -136,14 +136,14 @@ CREATE FUNCTION yquota_internal.unspent_at(project text, at timestamptz) RETURNS
 					CASE WHEN at < yquota_internal.archive_horizon() THEN yquota_internal.quarter_hour(at) ELSE at END, NULL);
 $$;
 COMMENT ON FUNCTION yquota_internal.unspent_at(text, timestamptz) IS
-	'Return the credits of the grants of a project that were left at an instant, held or not';
+	'Return the credits of the grants of a project that were left at an instant, whether held or not';
 
 CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- the rows of project_balance, without their credit
+	-- rows as in project_balance, without computing their credit
 	IF NOT EXISTS (SELECT FROM yquota.project AS visible
 				   WHERE visible.name = check_visible_project.project
 					 AND (yquota_internal.reads_balances() OR visible.name = ANY (yquota_internal.readable_projects()))) THEN
@@ -153,7 +153,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_visible_project(text) IS
-	'Fail without a project; a project that the reader may not see does not exist for the reader';
+	'Raise an error if no project is given.  A project that the reader may not see is treated as missing';
 
 CREATE FUNCTION yquota_internal.check_past_balance(project text, at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -175,7 +175,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) IS
-	'Refuse a balance that cannot be computed';
+	'Refuse a past balance that cannot be computed';
 
 CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
@@ -203,7 +203,7 @@ BEGIN
 			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS spent,
 			   yquota_internal.held_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS held,
 			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS burn_rate
-		-- compute these once, although they are used several times
+		-- compute these values once, although they are used several times
 		OFFSET 0
 	) AS balance
 	WHERE paying.name = balance_at_as_owner.project;
@@ -218,4 +218,4 @@ CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
-	'Return the credit, spending, holds and burn rate of a project and its sub-projects at a past instant, exactly, by the present books';
+	'Return the credit, spending, holds and burn rate of a project and its sub-projects at a past instant, computed exactly from the present books';

@@ -1,11 +1,8 @@
---
 -- The bill of a project for a period that has been closed.
 --
--- All lines of a bill are read as they were booked when the period was closed (booked_cost(),
--- billed_credit), so the bill never changes.  Its closing balance is the opening balance of
--- the next bill.  That next bill has all later bookings, about the next period and as
--- corrections of earlier ones.
---
+-- All lines of a bill are read as they were booked when the period was closed (booked_cost(), billed_credit), so a
+-- bill never changes.  Its closing balance is the opening balance of the next bill.  All later bookings are on the
+-- next bill.  They concern the next period, or correct earlier ones.
 
 CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestamptz, closed_at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -16,7 +13,7 @@ CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestam
 		- coalesce((SELECT sum(cost.amount)
 					FROM yquota_internal.booked_cost('-infinity', ends_at, '{}', closed_at, of_projects => projects) AS cost), 0));
 COMMENT ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) IS
-	'Return the credits left of the first of some projects at the end of a period, less the cost of all, by its bill';
+	'Return the remaining credits of the first of some projects at the end of a period, less the cost of all of them.  Both are those of the bill';
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -38,7 +35,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_period(timestamptz) IS
-	'Return the beginning and closing of the period of a bill, and the closing of the period before (-infinity for the first period).  Raise an error if there is no such period';
+	'Return the beginning and closing of a billed period, and the closing of the previous period (-infinity for the first period).  Raise an error if there is no such period';
 
 CREATE FUNCTION yquota_internal.check_bill(project text, ends_at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -54,7 +51,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_bill(text, timestamptz) IS
-	'Refuse a bill that does not exist';
+	'Refuse a bill of a period that has not been closed, or of a project that the reader may not see';
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -116,7 +113,7 @@ CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, timestamptz) IS
-	'Return the bill of a project and its sub-projects for the closed period that ends at an instant; it never changes.  It has the opening balance, grants and what expired of them, charges, corrections of earlier bills, and the closing balance, their sum';
+	'Return the bill of a project and its sub-projects for the closed period that ends at an instant.  A bill never changes.  It has the opening balance, the grants and what expired of them, charges, corrections of earlier bills, and the closing balance, which is the sum';
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,

@@ -1,4 +1,3 @@
---
 -- Costs under other prices.
 --
 -- Terms are an object with any of the keys
@@ -8,11 +7,10 @@
 --   calendars     [{"name": "night", "price_group": "GPU", "timezone": "UTC", "from": "22:00", "to": "06:00", ...}]
 --   charging_mode "sum"
 --
--- Terms change the named prices and the charging mode of all projects for all time.  All other
--- prices stay unchanged.  Calendars in the terms replace all existing calendars.  The terms
--- become rows of the tables from which amounts follow.  These rows replace the tables while the
--- same code adds up the same intervals.
---
+-- Terms change the named prices and the charging mode of all projects, for all time.  All other prices stay
+-- unchanged.  Calendars in the terms replace all existing calendars.  The terms are converted to rows of the tables
+-- that decide about amounts.  These rows replace the tables while the same code computes the costs of the same
+-- intervals.
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
 	query text, base_prices yquota.base_price[], multipliers yquota.price[],
@@ -22,7 +20,7 @@ CREATE FUNCTION yquota_internal.cost_under_terms(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
 COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.calendar_factor[], yquota.price_factor[], timestamptz, timestamptz, text, text) IS
-	'Run a query as if the tables had other rows, where these are given';
+	'Run a query as if the tables had other rows.  A table is replaced if rows are given for it';
 
 --
 -- Terms as rows
@@ -39,7 +37,7 @@ BEGIN
 			HINT = 'Terms are an object with any of "base_prices", "price_groups", "factors", "calendars" and "charging_mode".';
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'Raise the error for invalid terms';
+COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'Raise the error about invalid terms';
 
 CREATE FUNCTION yquota_internal.terms_base_prices(terms jsonb) RETURNS yquota.base_price[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -76,7 +74,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_base_prices(jsonb) IS
-	'Return the rows of base_price under terms; NULL when they change none';
+	'Return the rows of base_price under the terms; NULL if the terms change none';
 
 CREATE FUNCTION yquota_internal.terms_price_groups(terms jsonb) RETURNS SETOF yquota.price_group
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -112,13 +110,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_price_groups(jsonb) IS
-	'Return the price groups under terms';
+	'Return the price groups under the terms';
 
---
--- Computes multipliers as compute_prices() would have formed them from the recorded
--- utilization.  Pinned multipliers stay.  GENERAL is the floor of the other groups whenever
--- either changes.
---
+-- The function computes multipliers from the recorded utilization, as compute_prices() would have computed them.
+-- Pinned multipliers stay.  Whenever the multiplier of any group changes, no group gets a lower multiplier than
+-- GENERAL.
 CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamptz, to_at timestamptz)
 	RETURNS yquota.price[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -154,7 +150,7 @@ CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamp
 				   NULL, false, '', f.effective_at)::yquota.price
 		FROM filled AS f) END;
 COMMENT ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timestamptz) IS
-	'Return the rows of price that hold between two instants under terms; NULL when they change no group';
+	'Return the rows of price that apply between two instants under the terms; NULL if the terms change no group';
 
 CREATE FUNCTION yquota_internal.terms_factors(terms jsonb) RETURNS yquota.price_factor[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -196,7 +192,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
-	'Return the rows of price_factor under terms; NULL when they change none';
+	'Return the rows of price_factor under the terms; NULL if the terms change none';
 
 CREATE FUNCTION yquota_internal.terms_calendars(terms jsonb) RETURNS yquota.price_calendar[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -236,7 +232,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_calendars(jsonb) IS
-	'Return the rows of price_calendar under terms; NULL when they change none';
+	'Return the rows of price_calendar under the terms; NULL if the terms change none';
 
 CREATE FUNCTION yquota_internal.terms_calendar_factors(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS yquota.calendar_factor[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -255,7 +251,7 @@ CREATE FUNCTION yquota_internal.terms_calendar_factors(terms jsonb, from_at time
 		) END;
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_calendar_factors(jsonb, timestamptz, timestamptz) IS
-	'Return the rows of calendar_factor under terms between two instants; NULL when the terms have no calendars';
+	'Return the rows of calendar_factor under the terms between two instants; NULL if the terms have no calendars';
 
 CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -283,9 +279,7 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse invalid terms';
 
---
--- Costs of the same intervals under both prices
---
+-- Costs of the same intervals under both prices.
 
 CREATE FUNCTION yquota_internal.check_rerate("from" timestamptz, "to" timestamptz, terms jsonb, post boolean, reason text)
 	RETURNS void
@@ -316,10 +310,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) IS
 	'Refuse invalid arguments of rerate()';
 
---
--- The effect of terms between two instants, in one notation: the charging mode, and all prices
--- and factors that differ from those in force.
---
+-- The effect of terms between two instants, written in one way: the charging mode, and all prices and factors that
+-- differ from those in force.
 CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -378,7 +370,7 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 			GROUP BY cut.kind, cut.name, cut.is_term
 		)
 		SELECT (coalesce(jsonb_object_agg(concat(other.kind, ' ', other.name), other.points), '{}')
-				-- where all projects always pay for the dearest resource, that mode is none
+				-- if all projects always pay for the dearest resource, no mode is in force
 				|| CASE WHEN terms ->> 'charging_mode' <> 'dearest'
 						  OR terms ? 'charging_mode' AND EXISTS (SELECT FROM yquota.charging_rule AS rule WHERE rule.charging_mode <> 'dearest')
 						THEN jsonb_build_object('charging mode', terms -> 'charging_mode') ELSE '{}' END)::text
@@ -389,13 +381,13 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 							AND present.points = other.points);
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) IS
-	'Return the differences between terms and the prices in force between two instants, as text that is the same for every notation';
+	'Return the differences between the terms and the prices in force between two instants, as text.  Terms with the same effect have the same text';
 
 CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type, c.allocation,
 		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back, c.waiting_factor
 	FROM yquota.charge AS c
-	-- free at any price, because the container was preempted
+	-- free at any price because the container was preempted
 	WHERE c.given_back IS NULL
 	UNION ALL
 	SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type, c.allocation,
@@ -410,7 +402,7 @@ CREATE VIEW yquota_internal.priced_segment AS
 	FROM yquota_internal.accruing_segment AS r
 	WHERE r."from" < r."to";
 COMMENT ON VIEW yquota_internal.priced_segment IS
-	'Parts of amounts: rows of the ledgers, including those that take others back, and running containers and reservations up to the clock';
+	'Parts of amounts: rows of the ledgers, including those that reverse other rows, and the cost of running containers and reservations up to the clock';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)
@@ -439,7 +431,8 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			) AS part
 			GROUP BY part.project
 			$query$,
-			-- segments in the books end where labels change that have factors in force, not in terms
+			-- segments in the books end where a label with a factor in force changes; a label may also have a factor
+			-- only in the terms
 			CASE WHEN EXISTS (SELECT FROM jsonb_array_elements(terms -> 'factors') AS factor WHERE factor ->> 'dimension' = 'label')
 				 THEN 'yquota_internal.label_stretches(s.node, s."from", s."to")'
 				 ELSE '(SELECT s."from" AS since, s."to" AS until)' END),
@@ -448,7 +441,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			terms ->> 'charging_mode') AS cost;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
-	'Return the cost of projects, or of one of them, under terms between two instants; under {}: the present cost';
+	'Return the cost of projects, or of one project, under the terms between two instants.  With the terms {}, return the present cost';
 
 CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, external_id text) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -462,7 +455,7 @@ CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, exter
 		ON CONFLICT (external_id) DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS
-	'Give back or take differences of payments of projects, once for each external_id';
+	'Give credit back to projects or take it from them, according to the differences of their payments.  This is done once for each external_id';
 
 CREATE FUNCTION yquota.rerate(
 	"from" timestamptz, "to" timestamptz, terms jsonb, of_project text DEFAULT NULL,
@@ -501,11 +494,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) IS
-	'Return the cost of each project in a window, and the cost under other terms.  Posts the difference as corrections of credit only when asked, once';
+	'Return the cost of each project in a window, and the cost under other terms.  If requested, posts the difference as corrections of credit, once';
 
---
--- Tariffs that are not in force, for comparison with the tariff in force
---
+-- Tariffs that are not in force, for comparison with the tariff in force.
 
 CREATE TABLE yquota.shadow_tariff (
 	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),

@@ -1,17 +1,14 @@
---
 -- Forecast of the end of credit from recent spending.
 --
--- Spending in the last n intervals of 24 hours has a mean m and a standard deviation s.  The
--- forecast assumes that future days are like these, and independent.  Then h days cost m h
--- give or take z s sqrt(h + h^2 / n).  The first term is the variance of the days.  The second
--- term is that of the mean, which is known from n days only.  The rest r lasts until m h = r.
--- The range ends where the edges of that band meet r.  These points are the roots of
+-- Spending in the last n intervals of 24 hours has a mean m and a standard deviation s.  The forecast assumes that
+-- future days are like these days, and independent.  Then the cost of h days is m h, plus or minus z s sqrt(h + h^2
+-- / n).  The term h is the variance of the future days.  The term h^2 / n is that of the mean, which is known from
+-- only n days.  The remaining credit r lasts until m h = r.  The range ends where the limits of that band reach r.
+-- These points are the roots of
 --
 --     (m^2 - q / n) h^2 - (2 m r + q) h + r^2 = 0      with q = (z s)^2
 --
--- with z = 1.645 for nine cases of ten.  Where the first coefficient is not
--- positive, the upper end is never.
---
+-- Here z = 1.645, for a probability of 90 %.  If the first coefficient is not positive, the range has no upper end.
 
 CREATE FUNCTION yquota_internal.days_later(since timestamptz, days numeric) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -19,7 +16,7 @@ CREATE FUNCTION yquota_internal.days_later(since timestamptz, days numeric) RETU
 	RETURN CASE WHEN days > 36500 THEN 'infinity'::timestamptz
 		   ELSE since + (round(days * 86400) || ' seconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.days_later(timestamptz, numeric) IS
-	'Return an instant some times 24 hours later; NULL beyond a hundred years';
+	'Return an instant that is a number of 24-hour intervals later; NULL beyond a hundred years';
 
 CREATE FUNCTION yquota_internal.days_until_spent(
 	credit numeric, mean numeric, deviation numeric, days bigint,
@@ -42,16 +39,16 @@ BEGIN
 	IF days < 2 THEN
 		RETURN;
 	END IF;
-	-- use a form that loses no precision where a is about 0
+	-- use a form that loses no precision if a is about 0
 	earliest := CASE WHEN b + root > 0 THEN 2 * credit ^ 2 / (b + root) ELSE never END;
 	latest := CASE WHEN a > 0 THEN (b + root) / (2 * a) ELSE never END;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) IS
-	'Return the days until credit is used up, given the mean and standard deviation of spending per day, observed for some days.  One day gives no range';
+	'Return the days until credit is used up, given the mean and standard deviation of spending per day and the number of observed days.  One observed day gives no range';
 
--- Days end at full quarter-hours, because archived history has only these.  A project that has
--- just begun has no earlier spending, which says nothing about its pattern.
+-- Days end at full quarter-hours, because archived history has only full quarter-hours.  A project that has just
+-- begun has no earlier spending.  This time says nothing about its pattern and is ignored.
 CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -62,7 +59,7 @@ CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RET
 		WHERE yquota_internal.is_reported_from(cut.at, '{project}')
 		ORDER BY cut.at);
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
-	'Return every 24 hours up to the next full quarter-hour after an instant, as far back as costs are known';
+	'Return instants at intervals of 24 hours, up to the first full quarter-hour after an instant, as far back as costs are known';
 
 CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together text[])
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
@@ -92,7 +89,7 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 		FROM summed AS s;
 $$;
 COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) IS
-	'Return the mean and standard deviation of spending of projects between each of some instants and the next, since they began to spend.  Counts each project with its descendants, or some projects together';
+	'Return the mean and standard deviation of the spending of projects between each of some instants and the next one, since they began to spend.  Each project is counted with its descendants, or the given projects are counted together';
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -131,4 +128,4 @@ CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAU
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forecast(text, integer) IS
-	'Forecast when the credit of a project, or of each, will be used up if the coming days are like the last ones.  Returns the expected instant and a 90 % range';
+	'Forecast when the credit of a project, or of each project, will be used up if the coming days are like the last ones.  Returns the expected instant and a 90 % range';

@@ -1,6 +1,4 @@
---
--- Work lost to preemption, and its free part.
---
+-- Work lost to preemption, and the part of it that is free.
 
 CREATE FUNCTION yquota_internal.check_preemption_cost("from" timestamptz, "to" timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -14,7 +12,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_preemption_cost(timestamptz, timestamptz) IS
-	'Refuse windows that preemption_cost() cannot answer';
+	'Refuse windows for which preemption_cost() has no answer';
 
 CREATE FUNCTION yquota_internal.preemption_cost_as_owner("from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (queue text, project text, username text, containers bigint, gross numeric, given_back numeric)
@@ -33,7 +31,7 @@ BEGIN
 			   work.charged + work.given_back AS gross, work.given_back
 		FROM yquota_internal.charge_in_effect AS ended
 		CROSS JOIN LATERAL (
-			-- corrections cancel the rows that they take back
+			-- corrections cancel the rows that they reverse
 			SELECT sum(segment.amount) AS charged, coalesce(sum(segment.given_back), 0) AS given_back
 			FROM yquota.charge AS segment
 			WHERE segment.container_id = ended.container_id AND segment.padding IS NULL
@@ -61,4 +59,4 @@ CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) IS
-	'Return the cost of containers that ended in a window with exit status -102, by last queue, project and user.  The gross cost of their lives is without padding, as if no time were free; given_back is the part that was free before their preemption.  Archived containers are included, before the archive horizon for full quarter-hours';
+	'Return the cost of containers that ended in a window with exit status -102, by last queue, project and user.  The gross cost of their lives is computed without padding, as if no time were free.  given_back is the part that was free before their preemption.  Archived containers are included; before the archive horizon, only for full quarter-hours';

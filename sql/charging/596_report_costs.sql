@@ -1,14 +1,11 @@
+-- Sources of a report about a window: costs and credit (charging/600_report_html.sql).  A report reads each source
+-- once, for charts, tables and past balances.
 --
--- Sources of a report of a window: costs and credit (charging/600_report_html.sql).  A report
--- reads each source once, for charts, tables and the balances of the past.
+-- A report reads the ledger twice and passes the results on.  A result is an array of report_cost, report_total or
+-- project_credit rows.  Results are not stored in tables, because a report writes nothing and also runs on a
+-- standby.
 --
--- A report reads the ledger twice and passes the results on.  A result is an array of
--- report_cost, report_total or project_credit rows.  The results are no tables, because a
--- report writes nothing and also runs on a standby.
---
--- A report has ascending instants.  The time from an instant to the next one is a part,
--- numbered from 1.
---
+-- A report has ascending instants.  The time from an instant to the next one is a part.  Parts are numbered from 1.
 
 CREATE TYPE yquota_internal.report_window AS (
 	"from" timestamptz,
@@ -22,7 +19,7 @@ COMMENT ON TYPE yquota_internal.report_window IS
 COMMENT ON COLUMN yquota_internal.report_window.now IS 'clock; spending after this instant is not known';
 COMMENT ON COLUMN yquota_internal.report_window.zone IS 'time zone of bills';
 COMMENT ON COLUMN yquota_internal.report_window.projects IS
-	'a project and its descendants, or all that the calling role may see; NULL: every project';
+	'a project and its descendants, or all projects that the calling role may see; NULL means every project';
 
 CREATE FUNCTION yquota_internal.report_projects(of_project text) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -30,7 +27,7 @@ CREATE FUNCTION yquota_internal.report_projects(of_project text) RETURNS text[]
 	RETURN CASE WHEN of_project IS NOT NULL THEN yquota_internal.family_of(of_project)
 				WHEN NOT yquota_internal.reads_all() THEN coalesce(yquota_internal.readable_projects(), '{}') END;
 COMMENT ON FUNCTION yquota_internal.report_projects(text) IS
-	'Return the projects of a report: one and its descendants, or all that the calling role may see; NULL for a role that may see everything';
+	'Return the projects of a report: one project and its descendants, or all that the calling role may see; NULL for a role that may see everything';
 
 CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz, zone text) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -47,7 +44,7 @@ CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz
 		SELECT "to"
 		ORDER BY 1);
 COMMENT ON FUNCTION yquota_internal.report_cuts(timestamptz, timestamptz, text) IS
-	'Return the edges of the bars of a report: hours up to three days, days up to a hundred, weeks beyond';
+	'Return the edges of the bars in a report.  A bar is an hour up to three days, a day up to a hundred days, and a week in longer windows';
 
 CREATE TYPE yquota_internal.report_cost AS (
 	part integer,
@@ -115,7 +112,7 @@ CREATE FUNCTION yquota_internal.report_credits(projects text[])
 COMMENT ON FUNCTION yquota_internal.report_credits(text[]) IS
 	'Return the credit of projects at the clock';
 
--- The budget of a sub-project is contained in the budget of its ancestor, and counts once.
+-- The budget of a sub-project is contained in the budget of its ancestor.  Such credit is counted once.
 CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_credit[])
 	RETURNS SETOF yquota_internal.project_credit
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -129,7 +126,7 @@ CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_c
 						  WHERE family.member = b.project AND family.ancestor IN (SELECT above.project FROM budget AS above));
 $$;
 COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credit[]) IS
-	'Return the budgets of projects that are no part of another budget among them';
+	'Return the budgets of projects that are not part of another budget among them';
 
 --
 -- Figures of a report: spending by project, queue and user, and remaining credit.
@@ -138,7 +135,7 @@ COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credi
 CREATE FUNCTION yquota_internal.report_figure(name text, figure text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN concat('<div><dt>', yquota_internal.html(name), '</dt><dd>', figure, '</dd></div>');
-COMMENT ON FUNCTION yquota_internal.report_figure(text, text) IS 'Make a heading with a figure below it that is HTML already';
+COMMENT ON FUNCTION yquota_internal.report_figure(text, text) IS 'Make a heading with a figure below it.  The figure is HTML already';
 
 CREATE FUNCTION yquota_internal.report_sums(
 	report yquota_internal.report_window, costs yquota_internal.report_cost[], parts integer, credits yquota_internal.project_credit[])
@@ -169,7 +166,7 @@ CREATE FUNCTION yquota_internal.report_sums(
 		FROM yquota_internal.report_budgets(credits) AS b;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
-	'Make the figures of a report: spending in a window, before an instant of the report, and budgets at the clock.  Granted less spent less held is what remains';
+	'Make the figures of a report: spending in a window, before an instant of the report, and budgets at the clock.  The remaining credit is the granted credit less spending and holds';
 
 CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -196,7 +193,7 @@ CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts n
 		HAVING count(*) > 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.report_shares(text, text[], numeric[]) IS
-	'Make a table of spending by name, with shares: the nineteen largest, and all others together if they are more than one; NULL when there is none';
+	'Make a table of spending by name, with shares: the nineteen largest, and all others together if there are several; NULL when there is no spending';
 
 CREATE FUNCTION yquota_internal.report_spent(
 	costs yquota_internal.report_cost[], parts integer, totals yquota_internal.report_total[]) RETURNS text
@@ -214,7 +211,7 @@ CREATE FUNCTION yquota_internal.report_spent(
 COMMENT ON FUNCTION yquota_internal.report_spent(yquota_internal.report_cost[], integer, yquota_internal.report_total[]) IS
 	'Make tables of spending by project, queue and user, before an instant of the report';
 
--- A sub-project lasts as long as the budget that limits it.
+-- A sub-project's credit lasts as long as the budget that limits it.
 CREATE FUNCTION yquota_internal.report_balances(
 	report yquota_internal.report_window, costs yquota_internal.report_cost[], parts integer, credits yquota_internal.project_credit[])
 	RETURNS text

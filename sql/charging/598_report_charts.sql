@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.report_spending(
 			yquota_internal.chart_in_words(title, yquota_internal.report_nothing(report, 'Nothing was spent in this window.')));
 	END;
 COMMENT ON FUNCTION yquota_internal.report_spending(text, text[], integer[], numeric[], timestamptz[], yquota_internal.report_window) IS
-	'Draw spending between each of some instants and the next, stacked by name: the fifteen largest, the others together';
+	'Draw the spending between each of some instants and the next one, stacked by name: the fifteen largest, and the others together';
 
 CREATE FUNCTION yquota_internal.report_lines(
 	title text, unit text, bottom numeric, points yquota_internal.chart_point[], report yquota_internal.report_window, otherwise text) RETURNS text
@@ -68,9 +68,9 @@ CREATE FUNCTION yquota_internal.report_lines(
 			yquota_internal.chart_in_words(title, yquota_internal.report_nothing(report, otherwise)));
 	END;
 COMMENT ON FUNCTION yquota_internal.report_lines(text, text, numeric, yquota_internal.chart_point[], yquota_internal.report_window, text) IS
-	'Draw lines that begin at a bottom, or at the lowest amount below it, or return a text when there are none';
+	'Draw lines above a bottom line, which is moved down to the lowest amount if necessary.  Return a text when there are no lines';
 
--- Draws 285 columns, and shows the last point within each.
+-- The chart has 285 columns, and shows the last point in each.
 CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -82,7 +82,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 			SELECT calendar_factor.price_group, calendar_factor.effective_at, NULL
 			FROM yquota.calendar_factor
 			UNION ALL
-			-- the factor that follows the load of node queues, with the manual points between
+			-- the factor that follows the load of node queues, and manual points between its points
 			SELECT factor.name, factor.effective_at, coalesce(factor.factor, 1)
 			FROM yquota.price_factor AS factor
 			WHERE factor.dimension = 'execution_type' AND factor.name = 'OPPORTUNISTIC'
@@ -110,10 +110,10 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 		WHERE place.at < least((report)."to", (report).now);
 $$;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
-	'Draw what base prices were multiplied with over a window: the multiplier and the calendar factor of each price group.  Also draw the factor of OPPORTUNISTIC containers if it follows the load of node queues';
+	'Draw the multiplier and the calendar factor of each price group in a window, by which base prices were multiplied.  Also draw the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 
--- Averages so many whole quarter-hours that 285 columns suffice.  A measurement is valid until
--- the next one, unless that one is later than the next computation of prices.
+-- The function averages over as many whole quarter-hours as are needed to fit into 285 columns.  A measurement is
+-- valid until the next one, or until the next computation of prices if that comes first.
 CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -138,14 +138,11 @@ CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report
 			  SELECT until.price_group, until.last_at + interval '15 minutes', NULL FROM until WHERE until.ends_at < until.next_at) AS point;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) IS
-	'Draw measured utilization over a window, in percent';
+	'Draw the measured utilization in a window, in percent';
 
---
--- The balance over the time of a report, and its forecast, before holds.  Projects without a
--- limit are left out.
---
+-- The balance during the time of a report, and its forecast, before holds.  Projects without a limit are left out.
 
--- Spending until an instant is the present spending, less the spending since then.
+-- Spending before an instant is the present spending less the spending since the instant.
 CREATE FUNCTION yquota_internal.past_balances(
 	costs yquota_internal.report_cost[], cuts timestamptz[], until timestamptz, credits yquota_internal.project_credit[])
 	RETURNS TABLE (at timestamptz, balance numeric)
@@ -183,10 +180,9 @@ CREATE FUNCTION yquota_internal.past_balances(
 		ORDER BY point.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) IS
-	'Return the credit that budgets together had left at instants up to a last one; costs reach to the clock';
+	'Return the credit that budgets together had left at instants up to a last one.  Costs are given up to the clock';
 
--- Computes the band of charging/570_forecast.sql.  Credit does not come back, so the band ends
--- at 0.
+-- The function computes the band of charging/570_forecast.sql.  Spent credit does not return, so the band ends at 0.
 CREATE FUNCTION yquota_internal.report_forecast(
 	since timestamptz, until timestamptz, credit numeric, days bigint, mean numeric, deviation numeric)
 	RETURNS TABLE (at timestamptz, expected numeric, least_left numeric, most_left numeric)
@@ -202,7 +198,7 @@ CREATE FUNCTION yquota_internal.report_forecast(
 									ELSE 1.645 * deviation * sqrt(later.days + later.days ^ 2 / report_forecast.days) END) AS spread (amount);
 $$;
 COMMENT ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) IS
-	'Return the remaining credit, and its range, for spending with a mean and a standard deviation per day';
+	'Return the remaining credit, and its range, if spending has the given mean and standard deviation per day';
 
 -- A window that reaches the clock is extended by half of the elapsed time.
 CREATE FUNCTION yquota_internal.balance_chart(
@@ -237,7 +233,7 @@ CREATE FUNCTION yquota_internal.balance_chart(
 		FROM scale, past_line;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) IS
-	'Draw balances at ascending instants, and a forecast from the last balance on; no forecast if days is NULL';
+	'Draw balances at ascending instants, and a forecast from the last balance on.  If days is NULL, there is no forecast';
 
 CREATE FUNCTION yquota_internal.forecast_in_words(
 	days bigint, ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz, zone text) RETURNS text
@@ -292,4 +288,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_window, yquota_internal.report_cost[], timestamptz[], yquota_internal.project_credit[]) IS
-	'Draw the balance of budgets together and, where the window reaches the clock, how long it lasts; costs reach to the clock';
+	'Draw the balance of budgets together and, if the window reaches the clock, how long it lasts.  Costs are given up to the clock';

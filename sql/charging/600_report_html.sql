@@ -1,13 +1,8 @@
---
--- A report of a window as one HTML page.  It shows spending in numbers and charts, remaining
--- credit, and other happenings.
---
+-- A report about a window as one HTML page.  It shows spending in numbers and charts, the remaining credit, and
+-- other events.
 
---
--- Sections of a report.  Each function returns NULL when its section would be empty, which
--- leaves the section out.  Running and waiting containers are shown when the window contains
--- the clock.
---
+-- Sections of a report.  Each function returns NULL if its section would be empty, and the section is then left out.
+-- Running and waiting containers are shown if the window contains the clock.
 
 CREATE FUNCTION yquota_internal.report_applications(totals yquota_internal.report_total[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -30,7 +25,7 @@ CREATE FUNCTION yquota_internal.resource_in_words(amounts yquota.resource) RETUR
 		SELECT string_agg(format('%s %s', yquota_internal.number_text(e.amount), CASE e.name WHEN 'memory-mb' THEN 'MiB' ELSE e.name END), ', ' ORDER BY e.name)
 		FROM yquota.resource_entries(amounts) AS e;
 	END;
-COMMENT ON FUNCTION yquota_internal.resource_in_words(yquota.resource) IS 'Format amounts of resources for readers';
+COMMENT ON FUNCTION yquota_internal.resource_in_words(yquota.resource) IS 'Format amounts of resources for human readers';
 
 CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -51,7 +46,7 @@ CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_win
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_running(yquota_internal.report_window) IS
-	'Make a table of running GUARANTEED containers by project and queue: the twenty largest';
+	'Make a table of running GUARANTEED containers by project and queue, with the twenty largest rows';
 
 CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -85,7 +80,7 @@ CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_win
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_waiting(yquota_internal.report_window) IS
-	'Make a table of applications that wait to start, or for containers: the twenty with the largest demand';
+	'Make a table of applications that wait to start or wait for containers, with the twenty largest demands';
 
 CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -109,7 +104,7 @@ CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.repor
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_reservations(yquota_internal.report_window) IS
-	'Make a table of reservations with an allocation in a window: the first twenty';
+	'Make a table of the first twenty reservations with an allocation in a window';
 
 CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.report_window, totals yquota_internal.report_total[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -149,7 +144,7 @@ CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.repo
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) IS
-	'Make a table of opportunistic containers by project: the fifty with the most spending.  It shows their cost in a window, running and waiting containers now, and the number of nodes without any';
+	'Make a table of OPPORTUNISTIC containers by project, with the fifty projects that spend most.  It shows their cost in a window, the running and waiting containers now, and the number of nodes without any';
 
 CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -167,9 +162,9 @@ CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_w
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) IS
-	'Make a table of preempted containers: the twenty most expensive by project, queue and user';
+	'Make a table of preempted containers by project, queue and user, with the twenty most expensive rows';
 
--- Shows events without a project only to roles that may see all projects.
+-- Only roles that may see all projects see events without a project.
 CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -222,7 +217,7 @@ BEGIN
 	IF NOT isfinite("from") OR NOT isfinite("to") OR "from" = "to" THEN
 		RAISE EXCEPTION 'window of a report must have two ends'
 			USING ERRCODE = 'datetime_field_overflow';
-	-- compare epochs, because a difference of timestamps may overflow and become negative
+	-- compare epochs, because a difference of timestamps can overflow and become negative
 	ELSIF extract(epoch FROM "to") - extract(epoch FROM "from") > extract(epoch FROM interval '4000 days') THEN
 		RAISE EXCEPTION 'cannot report on more than 4000 days at once'
 			USING ERRCODE = 'invalid_parameter_value';
@@ -235,7 +230,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report_window(timestamptz, timestamptz, text) IS
-	'Refuse windows and projects without a report by report_html()';
+	'Refuse windows and projects for which report_html() has no report';
 
 CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" timestamptz, project text)
 	RETURNS text
@@ -301,4 +296,4 @@ CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) IS
-	'Return a report about a window as one HTML page with charts.  It covers one project and its sub-projects, or all that the calling role may see';
+	'Return a report about a window as one HTML page with charts.  It describes one project and its sub-projects, or all projects that the calling role may see';

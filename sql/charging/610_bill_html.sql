@@ -16,11 +16,12 @@ DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();
 	period record;
 BEGIN
-	-- check first, as bill_as_owner() does; errors of the query below would quote all of it as context
+	-- check first, as bill_as_owner() does, because an error in the query below would quote the whole query as
+	-- context
 	PERFORM yquota_internal.check_bill(bill_html_as_owner.project, bill_html_as_owner.ends_at);
 	SELECT p.starts_at, p.closed_at INTO period FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at;
 	RETURN (
-		-- each line shows its change of the rounded balance, so that the shown lines add up
+		-- each line shows the change of the rounded balance, so that the displayed lines add up
 		WITH line AS (
 			SELECT b.*, CASE WHEN b.item = 'closing balance' THEN round(b.amount, 2)
 							 ELSE round(sum(b.amount) OVER before_and_this, 2) - round(sum(b.amount) OVER before_and_this - b.amount, 2) END AS shown
@@ -57,7 +58,7 @@ CREATE FUNCTION yquota.bill_html(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill_html(text, timestamptz) IS
-	'Return the bill of a project and its sub-projects for the closed period that ends at an instant, as one HTML page; it never changes';
+	'Return the bill of a project and its sub-projects for the closed period that ends at an instant, as one HTML page.  A bill never changes';
 
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at date) RETURNS text
 	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
