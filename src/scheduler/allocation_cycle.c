@@ -35,7 +35,7 @@
 
 /* -- work that became due after the last cycle ----------------------------- */
 
-/* Give up reservations of nodes that were removed or have another label now (semantics/allocation 5). */
+/* Give up a reservation if its node has been removed or has another label now (semantics/allocation 5). */
 static void
 drop_void_reservations(const YqHierarchy *hierarchy)
 {
@@ -69,7 +69,7 @@ find_lost_masters(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/* Begin a new attempt of each application.  The containers of the former attempt end with its master. */
+/* Begin a new attempt of each application.  The containers of the previous attempt end, as its master has. */
 static void
 restart(void *argument, int first, int count)
 {
@@ -111,7 +111,7 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 
 /* -- the cycle ------------------------------------------------------------------- */
 
-/* Check that all given names exist.  A name that no node has is more likely a mistake than a removed node. */
+/* Check that all given names exist.  An unknown name is more likely a mistake than a removed node. */
 static void
 check_nodes(const char **nodes, int count)
 {
@@ -129,7 +129,7 @@ check_nodes(const char **nodes, int count)
 				 errmsg("node \"%s\" does not exist", (char *) linitial(unknown))));
 }
 
-/* Look up the given nodes that are missing in the cluster.  A node of the cluster need not be looked up. */
+/* Look up those given nodes that the cluster does not contain.  The nodes of the cluster are known to exist. */
 static void
 check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {
@@ -148,10 +148,13 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 		check_nodes(unknown, count);
 }
 
-/* Largest number of promotions by rule in a cycle. */
+/* Largest number of containers that a cycle promotes by rule. */
 #define MOST_PROMOTIONS 100
 
-/* Promote containers into the resources that requests have left, at most "left" containers (-1: no limit). */
+/*
+ * Promote containers into the resources that requests have left over.  "left" is the
+ * largest number of containers (-1: no limit).
+ */
 static void
 promote_by_rule(const YqAllocationCycle *cycle, YqLoadedCluster *loaded, int left)
 {
@@ -224,10 +227,10 @@ write_down(void *argument)
 }
 
 /*
- * Record the decisions.  Returns false when the cycle must decide again without the
- * containers that cannot be written.  After the first failure no container is left out,
- * because commits of other transactions may be the cause; the next load sees these
- * commits.  The function throws errors that no decision causes.
+ * Record the decisions.  Returns false if the cycle must load the cluster and decide again,
+ * without the containers that cannot be written.  After the first failure no container is
+ * left out, because commits of other transactions may have caused the failure.  The next
+ * load sees these commits.  Errors that are not caused by a decision are thrown again.
  */
 static bool
 try_to_write_down(YqLoadedCluster *loaded, bool is_first)
@@ -272,8 +275,8 @@ run_dry(const YqAllocationCycle *cycle)
 }
 
 /*
- * Bring the cached cluster up to date.  Returns true if the session knew the present
- * nodes and their state.
+ * Bring the cached cluster up to date.  Returns true if the session already knew the
+ * current nodes and their states.
  */
 static bool
 prepare(const YqAllocationCycle *cycle)
@@ -289,9 +292,9 @@ prepare(const YqAllocationCycle *cycle)
 /*
  * Do the work that needs no lock, then take the scheduler's lock.
  *
- * The work holds the hierarchy only while it runs, because queues of plans cannot be
- * added to or removed from a held hierarchy.  Otherwise, after a round of the plan
- * follower, the session would have to rebuild the whole hierarchy under the lock.
+ * The hierarchy is held only during that work.  While it is held, queues of plans cannot be
+ * added or removed.  If it were held longer, a round of the plan follower could force the
+ * session to rebuild the whole hierarchy under the lock.
  */
 static bool
 prepare_and_lock(const YqAllocationCycle *cycle)
@@ -303,7 +306,7 @@ prepare_and_lock(const YqAllocationCycle *cycle)
 	MemoryContextReset(scratch);
 	if (!yq_scheduler_try_lock(ExclusiveLock))
 	{
-		/* read earlier decisions while another cycle decides */
+		/* while another cycle holds the lock, read the decisions of earlier cycles */
 		if (!cycle->explains)
 			yq_cluster_cache_catch_up(yq_hierarchy_in_force());
 		MemoryContextReset(scratch);
@@ -320,7 +323,7 @@ find_cluster(const YqAllocationCycle *cycle, bool knew_nodes)
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
 	YqLoadedCluster *loaded = NULL;
 
-	/* if the nodes of a cached cluster are unchanged, no reservation is void */
+	/* if the nodes of the cached cluster are unchanged, all reservations are still valid */
 	if (!knew_nodes || !yq_cluster_cache_is_of(hierarchy))
 		drop_void_reservations(hierarchy);
 	if (!cycle->explains)
@@ -351,7 +354,7 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 		assign(cycle, loaded);
 		if (try_to_write_down(loaded, is_first))
 			return loaded;
-		/* the cluster contains only some of the recorded changes */
+		/* the cached cluster lacks some of the recorded changes, so it cannot be kept */
 		loaded->is_overtaken = true;
 		yq_allocation_cycle_end(loaded);
 	}

@@ -29,14 +29,14 @@
 /* -- usage numbering ----------------------------------------------------------- */
 
 /*
- * Decide whether transactions number their rows about usage.
+ * Decides whether all transactions write their numbers into their rows about usage.
  *
- * The transaction that inserts the first row holds the lock until it ends.  When
- * another transaction gets the lock, the first transaction has committed and has sent
- * its invalidation, because a transaction releases its locks after both.
+ * The transaction that inserts the first row holds the lock until it ends.  A transaction
+ * releases its locks after its commit and after sending its invalidations.  The next
+ * transaction that gets the lock therefore knows that both have happened.
  */
 
-/* Columns of usage_numbering, in table order. */
+/* Columns of usage_numbering, in the order of the table. */
 enum
 {
 	NUMBERING_ASKED_BY,
@@ -49,8 +49,8 @@ static const char *const columns[] = {"asked_by", "complete_from"};
 typedef struct Numbering
 {
 	bool		is_asked_for;
-	bool		is_own;			/* this transaction has asked for the numbering */
-	FullTransactionId complete_from;	/* invalid if not known yet */
+	bool		is_own;			/* this transaction has requested the numbering */
+	FullTransactionId complete_from;	/* invalid while it is not known */
 } Numbering;
 
 static void
@@ -67,7 +67,7 @@ read_row(const YqRow *row)
 		numbering->complete_from = DatumGetFullTransactionId(value);
 }
 
-/* Read the numbering as a snapshot shows it, or (NULL) as it is now. */
+/* Read the numbering as a snapshot sees it, or as it is now if the snapshot is NULL. */
 static Numbering
 read_numbering(Snapshot snapshot)
 {
@@ -77,7 +77,7 @@ read_numbering(Snapshot snapshot)
 	return numbering;
 }
 
-/* Is a row missing that this transaction can insert? */
+/* Is a row missing, and may this transaction insert it? */
 static bool
 lacks_row(Numbering *numbering)
 {
@@ -99,7 +99,10 @@ append_row(FullTransactionId complete_from)
 	CommandCounterIncrement();
 }
 
-/* Take the next of the two steps, unless another transaction is taking it now. */
+/*
+ * Insert the missing row: the first row requests the numbering, the second row completes
+ * it.  Does nothing if another transaction is inserting a row now.
+ */
 static void
 usage_numbering_ask(void)
 {
@@ -111,7 +114,7 @@ usage_numbering_ask(void)
 		append_row(numbering.is_asked_for ? ReadNextFullTransactionId() : InvalidFullTransactionId);
 }
 
-/* Do all transactions that the snapshot does not see number their rows about usage? */
+/* Have all transactions that the snapshot does not see written their numbers into their rows about usage? */
 static bool
 usage_numbering_is_complete(Snapshot snapshot)
 {
@@ -124,37 +127,40 @@ usage_numbering_is_complete(Snapshot snapshot)
 /* -- cluster cache ------------------------------------------------------------- */
 
 /*
- * The cluster contains the rows of two journals that one snapshot shows: the journal of
- * usage and the journal of the scheduler's changes.  It also contains the decisions of
- * the session's last cycle.  By the transaction numbers in the rows, the session finds
- * the rows of other transactions that it has not read.
+ * The cached cluster contains all rows of two journals that a snapshot sees: the journal of
+ * usage, and the journal of the scheduler's changes.  It also contains the decisions of the
+ * session's last cycle.  Rows contain the number of their transaction.  By this number, the
+ * session finds the rows of other transactions that it has not read.
  *
- * For rows of its own transaction, the session compares counts instead.  The decisions
- * of the session are in the cluster before their rows exist, so a snapshot does not
- * show whether a row is new.  At the end of a cycle, note_own() counts the rows of the
- * transaction.  If the count differs when the journal is read again, the transaction
- * has written rows outside the cycle.  In the journal of usage, update_usage() then
- * gives up the cluster.  In the journal of changes, update() reads the applications
- * again that the transaction's rows name.
+ * For rows of its own transaction, the session compares counts instead.  Its decisions are
+ * in the cluster before their rows exist, so a snapshot does not show whether such a row is
+ * new. note_own() counts the rows of the transaction at the end of a cycle.  If the count
+ * differs when the journal is read again, the transaction has also written rows outside the
+ * cycle.  In the journal of usage, update_usage() then gives up the cluster.  In the
+ * journal of changes, update() reads all applications again that are named in the
+ * transaction's rows.
  */
 
-/* Limit of the memory.  More than ten thousand nodes and applications fit.  Names are never removed. */
+/*
+ * Limit on the memory of the cluster.  It suffices for more than ten thousand nodes and
+ * applications.  Names are never removed.
+ */
 #define MOST_BYTES ((Size) 400 * 1024 * 1024)
 
 typedef struct ClusterCache
 {
-	YqLoadedCluster *loaded;	/* NULL: no cluster is kept */
-	uint64		generation;		/* generation of the hierarchy */
-	uint64		plan_version;	/* version of the queues of plans that the cluster has reached */
+	YqLoadedCluster *loaded;	/* NULL: the session keeps no cluster */
+	uint64		generation;		/* generation of the hierarchy from which the cluster was made */
+	uint64		plan_version;	/* version of the plans' queues that the cluster contains */
 	bool		auto_creates_projects;
 	YqUsageVersion usage_version;
 	YqSeen		seen;
-	Oid			usage_file;		/* relfilenumber of the usage journal; change_file is that of the change journal */
+	Oid			usage_file;		/* relfilenumber of the usage journal; change_file is that of the journal of changes */
 	Oid			change_file;
-	int64		own_deltas;		/* number of this transaction's usage rows that the cluster contains */
-	int64		own_changes;	/* number of this transaction's changes that are already known */
+	int64		own_deltas;		/* number of this transaction's usage rows that the cluster already contains */
+	int64		own_changes;	/* number of this transaction's change rows that the cluster already contains */
 	bool		is_of_transaction;	/* the cluster contains uncommitted changes of this transaction */
-	bool		is_in_use;		/* an error now would leave the cluster half changed */
+	bool		is_in_use;		/* a cycle is changing the cluster; an error would leave it half changed */
 } ClusterCache;
 
 static ClusterCache cache;
@@ -201,14 +207,14 @@ static const YqJournal change_journal = {YQ_SCHEDULER_CHANGE, "scheduler_change_
 typedef struct Changes
 {
 	bool		is_everything;
-	bool		is_killable;	/* containers may have become killable or stopped being killable */
-	List	   *ids;			/* ids of applications to be read again, char * */
-	List	   *own_ids;		/* ids that rows of this transaction name */
+	bool		is_killable;	/* containers may have become killable, or may no longer be killable */
+	List	   *ids;			/* ids (char *) of applications that must be read again */
+	List	   *own_ids;		/* ids in rows of this transaction */
 	List	   *cycles;			/* YqCycleChange */
-	List	   *own_cycles;		/* changes by cycles in rows of this transaction */
-	int64		own_rows;		/* present number of rows of this transaction */
-	List	   *queues;			/* queues with changed counters of a user, char * */
-	List	   *usernames;		/* users of these counters, parallel to queues */
+	List	   *own_cycles;		/* changes by cycles, from rows of this transaction */
+	int64		own_rows;		/* current number of this transaction's rows */
+	List	   *queues;			/* queues (char *) in which the counters of a user have changed */
+	List	   *usernames;		/* the users (char *) of these counters, in the same order */
 } Changes;
 
 /* Columns in the order of the query. */
@@ -320,7 +326,7 @@ journals_are_whole(Snapshot snapshot)
 
 /* -- catching up ----------------------------------------------------------------- */
 
-/* Update usage.  Returns false when the cluster has to be given up. */
+/* Update usage.  Returns false if the cluster must be given up. */
 static bool
 update_usage(Snapshot snapshot)
 {
@@ -337,7 +343,7 @@ update_usage(Snapshot snapshot)
 	return yq_cluster_read_new_usage(cache.loaded, &cache.seen, snapshot) == cache.own_deltas;
 }
 
-/* Apply changes of queues of plans.  Returns false when the cluster has to be given up. */
+/* Apply changes of the plans' queues.  Returns false if the cluster must be given up. */
 static bool
 follow_plans(YqLoadedCluster *loaded)
 {
@@ -373,14 +379,14 @@ update(Snapshot snapshot)
 	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
 	if (changes.is_everything || !update_usage(snapshot))
 		return false;
-	/* the cluster contains the cycle's changes, but not other changes of its transaction */
+	/* the cluster contains the changes by its own cycle, but not the transaction's other changes */
 	if (changes.own_rows != cache.own_changes)
 	{
 		changes.ids = list_concat(changes.ids, changes.own_ids);
 		changes.cycles = list_concat(changes.cycles, changes.own_cycles);
 		changes.is_killable = true;
 	}
-	/* reading an application again supersedes the changes that cycles have made to it */
+	/* an application that is read again already has the changes by cycles */
 	changes.ids = list_concat(changes.ids, yq_cluster_follow_cycles(loaded, changes.cycles));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
@@ -421,8 +427,8 @@ is_usable(const YqHierarchy *hierarchy)
 }
 
 /*
- * Can the session keep a cluster?  No cluster is kept inside a savepoint, whose
- * rollback would remove rows that the cluster counts.
+ * Can the session keep a cluster?  It cannot inside a savepoint, because a rollback to the
+ * savepoint would remove rows that the cluster contains.
  */
 static bool
 can_keep(void)
@@ -441,7 +447,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 		return NULL;
 	is_current = is_usable(hierarchy);
 	knows_projects = true;
-	/* make rows of the current command visible to the snapshot */
+	/* let the snapshot see the rows of the current command */
 	CommandCounterIncrement();
 	snapshot = yq_latest_snapshot();
 	if (!usage_numbering_is_complete(snapshot))
@@ -463,7 +469,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	return cache.loaded;
 }
 
-/* Remember the number of rows that the transaction has written so far. */
+/* Remember how many rows the transaction has written so far. */
 static void
 note_own(void)
 {
@@ -480,7 +486,7 @@ note_own(void)
 	UnregisterSnapshot(snapshot);
 }
 
-/* Can the cluster catch up by reading a few rows? */
+/* Can the cluster be brought up to date by reading a few rows? */
 static bool
 is_recent(const YqHierarchy *hierarchy)
 {
@@ -523,9 +529,9 @@ yq_cluster_cache_read(YqHierarchy *hierarchy)
 }
 
 /*
- * Does the cluster differ from the tables?  Decisions for ended applications are
- * dropped, and charging counts containers that have become larger.  A promotion by rule
- * leaves no key behind; charging counts the promoted container.
+ * Does the cluster differ from the tables after a cycle?  It does if decisions for ended
+ * applications were dropped.  It also does if containers were updated, because charging
+ * counts their new size; promotions by rule are an exception.
  */
 static bool
 differs(const YqLoadedCluster *loaded)

@@ -21,19 +21,19 @@
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /*
- * Limit on refused proposals of a heartbeat.  Hadoop counts a refused proposal as a
- * container and tries again, so a heartbeat without a limit of containers would never
+ * Limit on refused proposals in a heartbeat.  Hadoop counts a refused proposal as a
+ * container and tries again.  Without a limit on containers, such a heartbeat would never
  * end.
  */
 #define MOST_REFUSALS 100
 
-/* A search through the queues. */
+/* A search for a container through the queues. */
 typedef struct Search
 {
 	YqCluster  *cluster;
 	YqClusterNode *node;
 	YqSchedulingMode mode;
-	YqSchedulerKey *update;		/* the only key to be served; NULL: any key */
+	YqSchedulerKey *update;		/* the only key that may be served; NULL: all keys */
 	YqProposal	proposal;
 } Search;
 
@@ -89,7 +89,7 @@ may_assign(const Search *search, YqClusterQueue *queue, const int64 *unreservabl
 
 /* -- leaves ---------------------------------------------------------------- */
 
-/* Does the user's limit allow the application another container? */
+/* Does the user's limit allow another container for the application? */
 static bool
 user_may_assign(const Search *search, YqClusterApplication *application, YqLimits *limits)
 {
@@ -113,11 +113,11 @@ offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 }
 
 /*
- * Try the applications of a leaf in order.  The function checks the limit of the queue
- * for each application until it meets an application without reservations.  An
- * application with reservations may give up one of them.  If the queue has no
- * reservations, the check for the first application decides, whether it has demand or
- * not.  Then only applications with demand need to be tried.
+ * Try the applications of a leaf in order.  Before each application the limit of the queue
+ * is checked, since an application with reservations may give one up.  After the first
+ * application without reservations, the limit is not checked again.  If the queue has no
+ * reservations, the first check decides for all applications, and only applications with
+ * demand are tried.
  */
 static YqOutcome
 assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
@@ -153,8 +153,8 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 }
 
 /*
- * Assign a container to applications that request the node's label.  The leaf is below
- * its limit, so no reservation has to be given up.
+ * Assign a container to an application that requests the node's label.  The leaf is below
+ * its limit, so the application need not give up a reservation.
  */
 static YqOutcome
 assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
@@ -171,8 +171,8 @@ assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 }
 
 /*
- * Search a leaf.  An explaining cycle reports all users at their limits, including
- * users whose applications request nothing.
+ * Search a leaf.  A cycle with "explain" reports all users at their limits, even if their
+ * applications request nothing.
  */
 static YqOutcome
 assign_to_leaf(Search *search, YqClusterQueue *leaf, YqLimits *limits)
@@ -236,8 +236,8 @@ parent_may_assign(const Search *search, YqClusterQueue *parent, YqLimits *limits
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
 	/*
-	 * Hadoop computes the headroom from amounts that contain only memory and cores of the
-	 * default partition
+	 * Hadoop computes the headroom from the default partition's amounts, and only from
+	 * memory and cores
 	 */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
@@ -260,7 +260,7 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
-/* Is the node too full for any container?  The scheduler checks this for parent queues but not for leaves. */
+/* Is the node too full for any container?  Only parent queues are checked for this, not leaves. */
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {
@@ -288,7 +288,7 @@ assign_new(Search *search, YqSchedulingMode mode)
 	return assign_to_queue(search, root, &limits);
 }
 
-/* Assign one container, first to applications that request the node's label. */
+/* Assign one container.  Applications that request the node's label come first. */
 static YqOutcome
 assign_one(Search *search)
 {
@@ -309,7 +309,7 @@ assign_one(Search *search)
 	return outcome;
 }
 
-/* Serve a reserved node; other containers are not assigned on it. */
+/* Serve the reservation of a node.  No other container is assigned on a reserved node. */
 static int
 fulfil_reservation(Search *search)
 {
@@ -328,7 +328,7 @@ fulfil_reservation(Search *search)
 	return yq_commit(cluster, outcome, &search->proposal) && outcome == YQ_OUTCOME_ALLOCATED;
 }
 
-/* Counts of a heartbeat so far; a refused proposal counts as assigned. */
+/* Counts of a heartbeat so far.  A refused proposal counts as assigned. */
 typedef struct Heartbeat
 {
 	int			started;
@@ -381,8 +381,8 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 /* -- an update that its application has not requested ------------------------ */
 
 /*
- * Set the limits of a leaf as a search that visits only the leaf's ancestors does.
- * Returns false when the limit of one of these queues is reached.
+ * Set the limits of a leaf as if a search had visited only the leaf and its ancestors.
+ * Returns false if the limit of one of these queues is reached.
  */
 static bool
 set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
@@ -406,7 +406,7 @@ set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
 	return queue->is_leaf ? may_assign(search, queue, nothing, limits) : parent_may_assign(search, queue, limits);
 }
 
-/* Commit an update.  While it is served, its demand counts as if its application had requested it. */
+/* Commit an update.  During the commit, the demand of the update counts as if the application had requested it. */
 static bool
 commit_update(Search *search)
 {

@@ -27,7 +27,7 @@ refuse(YqCluster *cluster, const YqProposal *proposal, YqClusterQueue *queue,
 	return false;
 }
 
-/* Add the amounts of the killable containers that are killed for the proposal. */
+/* Add the amounts of the containers that will be killed for the proposal. */
 static void
 add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 {
@@ -38,8 +38,8 @@ add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 }
 
 /*
- * Set the amounts that are released for the proposal.  As in Hadoop, the queue and user
- * that release them do not matter.
+ * Set the amounts that the proposal frees.  As in Hadoop, they also count if another queue
+ * or user frees them.
  */
 static void
 set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *released)
@@ -49,7 +49,7 @@ set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *releas
 	add_killed(cluster, proposal, released);
 }
 
-/* Does the user's limit admit the proposal?  The reservation that the proposal gives up does not count. */
+/* Would the user stay within the user's limit?  A reservation that the proposal gives up does not count as used. */
 static bool
 user_accepts(YqCluster *cluster, const YqProposal *proposal, const int64 *released)
 {
@@ -98,8 +98,8 @@ node_accepts(YqCluster *cluster, const YqProposal *proposal)
 }
 
 /*
- * May the proposal be committed?  A reservation that is fulfilled has already passed
- * the limits of its queues and user.
+ * May the proposal be committed?  If it fulfils a reservation, the limits were checked when
+ * the reservation was made.
  */
 static bool
 is_acceptable(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
@@ -150,7 +150,7 @@ add(const YqCluster *cluster, int64 *to, const int64 *amounts, int sign)
 		to[i] += sign * amounts[i];
 }
 
-/* Change the usage of the queues and the user. */
+/* Change the usage of the user, and of the queues up to root. */
 static void
 change_usage(YqCluster *cluster, YqClusterUser *user, int label, const int64 *amounts, int sign)
 {
@@ -165,8 +165,8 @@ change_usage(YqCluster *cluster, YqClusterUser *user, int label, const int64 *am
 /* -- killing --------------------------------------------------------------- */
 
 /*
- * Return the application of a killable container in a fair leaf, whose order depends on
- * containers; NULL if there is none.
+ * Return the application of a killable container if its leaf is fair, because usage then
+ * determines the order.  Otherwise NULL.
  */
 static YqClusterApplication *
 ordered_application(const YqKillableContainer *container)
@@ -181,7 +181,7 @@ ordered_application(const YqKillableContainer *container)
 	return NULL;
 }
 
-/* Give back the resources of a killed container. */
+/* Return the resources of a killed container to its node, queues and user. */
 static void
 release_killed(YqCluster *cluster, const YqKillableContainer *container)
 {
@@ -205,7 +205,7 @@ release_killed(YqCluster *cluster, const YqKillableContainer *container)
 		add(cluster, container->node->unallocated, container->amounts, 1);
 }
 
-/* Kill a container for a decision.  Moves it from the list of its node to the end of the decision's list. */
+/* Kill a container for a decision.  The container moves from the list of its node to the end of the decision's list. */
 static void
 kill_container(YqCluster *cluster, YqDecision *decision, YqKillableContainer *container)
 {
@@ -234,10 +234,9 @@ is_inside(const YqClusterQueue *queue, const YqClusterQueue *parent)
 }
 
 /*
- * Kill killable containers of a parent queue, on any node, until the queue no longer
- * exceeds its maximum.  The search did not count the usage of killable containers, so
- * the new container may exceed the maximum
- * (AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
+ * Kill killable containers of a parent queue, on any node, until the queue is within its
+ * maximum.  A new container may exceed the maximum, because the search counted killable
+ * containers as free (AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
  */
 static void
 enforce_maximum(YqCluster *cluster, YqDecision *decision, const YqClusterQueue *parent, int label)
@@ -263,7 +262,7 @@ enforce_maxima(YqCluster *cluster, YqDecision *decision)
 
 /* -- reservations and requests ----------------------------------------------- */
 
-/* End a reservation that becomes a container; its resources stay used. */
+/* Remove a reservation that becomes a container.  Its resources remain in use. */
 static void
 detach_reservation(YqCluster *cluster, YqReservation *reservation)
 {
@@ -298,7 +297,7 @@ serve(YqSchedulerKey *key, YqResourceRequest *request)
 	if (request == NULL || request->count == 0)
 		return;
 	request->is_changed = true;
-	/* a name with count 0 is no longer requested */
+	/* a node or rack with count 0 is no longer requested */
 	if (--request->count == 0)
 		key->unique_requests--;
 }
@@ -309,7 +308,7 @@ is_satisfied(YqClusterApplication *application)
 	return yq_cluster_wanted_key(application, 0) == application->key_count;
 }
 
-/* Reduce the counts of a request by one container: for its node, its rack and anywhere. */
+/* Deduct one container from the requests for its node, its rack and any node. */
 static void
 serve_requests(YqCluster *cluster, const YqProposal *proposal)
 {
@@ -386,8 +385,8 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 }
 
 /*
- * Does the proposal reserve a node again?  Such a proposal only raises a count that
- * decides whether another reservation is due.
+ * Does the proposal only confirm the reservation of a node?  Such a proposal increases a
+ * counter, which decides whether the key may make another reservation.
  */
 static bool
 is_reserved_again(const YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)

@@ -15,7 +15,7 @@
 
 /* -- explain ------------------------------------------------------------------- */
 
-/* Note skipped queues and applications, with the limit that they have reached. */
+/* Record which queues and applications are skipped, with the limit that they have reached. */
 
 static const char *const reason_names[YQ_SKIP_REASONS] = {
 	[YQ_SKIP_NODE_FULL] = "node_full",
@@ -73,18 +73,18 @@ yq_explain(YqCluster *cluster, const YqSkip *skip)
 
 /* -- container allocator ------------------------------------------------------- */
 
-/* Outcome of a scheduler key on the node. */
+/* Outcome of trying a scheduler key on the node. */
 typedef enum KeyOutcome
 {
 	KEY_ALLOCATED,
 	KEY_RESERVED,
-	KEY_PRIORITY_SKIPPED,		/* the next key may get a container */
-	KEY_LOCALITY_SKIPPED,		/* a wider locality may be served */
+	KEY_PRIORITY_SKIPPED,		/* continue with the next key */
+	KEY_LOCALITY_SKIPPED,		/* continue with the next wider locality */
 	KEY_APPLICATION_SKIPPED,
 	KEY_QUEUE_SKIPPED
 } KeyOutcome;
 
-/* An attempt to serve a key. */
+/* A key that is tried on a node. */
 typedef struct Attempt
 {
 	YqCluster  *cluster;
@@ -93,7 +93,7 @@ typedef struct Attempt
 	YqClusterNode *node;
 	YqSchedulingMode mode;
 	const YqLimits *limits;
-	YqReservation *reservation; /* reservation to be fulfilled; NULL for none */
+	YqReservation *reservation; /* the reservation to fulfil; NULL: none */
 	YqProposal *proposal;
 } Attempt;
 
@@ -111,7 +111,10 @@ explain_skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 	return outcome;
 }
 
-/* Note the reason (a YqSkip) only in a cycle that explains, because most keys are skipped. */
+/*
+ * Record why a key is skipped.  Only cycles with "explain" evaluate the reason (a YqSkip),
+ * because most keys are skipped.
+ */
 #define skip(attempt, outcome, ...) \
 	((attempt)->cluster->explains ? explain_skip(attempt, outcome, __VA_ARGS__) : (outcome))
 
@@ -123,7 +126,7 @@ is_outstanding(const YqResourceRequest *request)
 	return request != NULL && request->count > 0;
 }
 
-/* Is the node blacklisted?  The blacklist does not apply to the application master itself. */
+/* Has the application blacklisted the node?  The container of the application master ignores the blacklist. */
 static bool
 is_blacklisted(const Attempt *attempt)
 {
@@ -142,7 +145,7 @@ is_blacklisted(const Attempt *attempt)
 
 /* -- delays ---------------------------------------------------------------- */
 
-/* Return the number of opportunities that the key must miss before its container may be on any node. */
+/* Return how many opportunities the key must miss before its container may run on any node. */
 static float4
 off_switch_delay(const Attempt *attempt)
 {
@@ -166,7 +169,7 @@ has_missed(const Attempt *attempt, float4 delay)
 	return false;
 }
 
-/* May a container of this locality be assigned now (delay scheduling)? */
+/* May a container of this locality be assigned now, according to delay scheduling? */
 static bool
 may_be(const Attempt *attempt, YqLocality locality)
 {
@@ -178,7 +181,7 @@ may_be(const Attempt *attempt, YqLocality locality)
 			return true;
 		if (attempt->cluster->node_count == 0)
 			return false;
-		/* a request that names no node or rack need not wait */
+		/* a key that names no node or rack does not wait */
 		return attempt->key->unique_requests == 1 || has_missed(attempt, off_switch_delay(attempt));
 	}
 	if (!is_outstanding(yq_scheduler_key_request(attempt->key, attempt->node->rack_number)))
@@ -191,9 +194,8 @@ may_be(const Attempt *attempt, YqLocality locality)
 /* -- reservations ---------------------------------------------------------- */
 
 /*
- * Is another container or reservation due for the key?  A key that has often been
- * reserved again gets more reservations than it requests, unless its container is
- * large.
+ * May the key get another container or reservation?  A key whose reservations have often
+ * been confirmed may get more reservations than it requests, unless its container is large.
  */
 static bool
 is_due(const Attempt *attempt, const int64 *amounts)
@@ -212,7 +214,7 @@ is_due(const Attempt *attempt, const int64 *amounts)
 	return starvation + key->anywhere.count - key->reservation_count > 0;
 }
 
-/* Return the first reservation of the key that frees enough. */
+/* Return the key's first reservation that is large enough. */
 static YqReservation *
 find_to_unreserve(const Attempt *attempt, const int64 *needed)
 {
@@ -256,8 +258,8 @@ skip_killable(const Attempt *attempt, const int64 *amounts)
 }
 
 /*
- * Does the node have room?  If necessary, count the first killable containers that
- * cover the missing amount.
+ * Does the node have room?  If not, count how many killable containers, from the first,
+ * would free the missing amount.
  */
 static bool
 find_room(const Attempt *attempt, const int64 *amounts)
@@ -288,7 +290,7 @@ find_room(const Attempt *attempt, const int64 *amounts)
 	return true;
 }
 
-/* Is this an update of a killable or killed container?  Such a container gets no more resources. */
+/* Is this an update of a container that is killable or has been killed?  Such a container is not enlarged. */
 static bool
 is_for_killable(const Attempt *attempt)
 {
@@ -303,8 +305,8 @@ is_for_killable(const Attempt *attempt)
 }
 
 /*
- * Skip the key although the node has room.  The application must first give up a
- * reservation, because of a limit or because no further container is due.
+ * Skip the key although the node has room, because no suitable reservation can be given up.
+ * A limit requires this, or the key may not get another container otherwise.
  */
 static KeyOutcome
 skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)
@@ -331,7 +333,7 @@ skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_un
 	return skip(attempt, KEY_LOCALITY_SKIPPED, why);
 }
 
-/* Propose a container.  The node has room for it, or will have room after the kills. */
+/* Propose a container.  The node has room for the container, perhaps only after kills. */
 static KeyOutcome
 allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
 {
@@ -347,7 +349,7 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
-/* May the node be reserved for the request?  It has no room for the request now. */
+/* May the request reserve the node, which has no room for it now? */
 static bool
 may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
 {
@@ -368,8 +370,8 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
 }
 
 /*
- * Allocate or reserve one container of the request.  A reservation keeps its size when
- * the request changes.
+ * Propose to allocate or to reserve one container.  A reservation keeps its size, even if
+ * the request has changed.
  */
 static KeyOutcome
 assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLocality locality)
@@ -403,8 +405,8 @@ has_assigned(KeyOutcome outcome)
 }
 
 /*
- * Try the closest locality first.  A key that does not relax its locality accepts only
- * the requested places.
+ * Try to serve a key, the closest locality first.  If the key does not relax its locality,
+ * only the named nodes and racks can serve it.
  */
 static KeyOutcome
 assign_on_node(const Attempt *attempt)
@@ -437,7 +439,7 @@ assign_on_node(const Attempt *attempt)
 	return KEY_PRIORITY_SKIPPED;
 }
 
-/* Do reservations that the application may give up free enough resources for the key? */
+/* Does the key fit in the queue's headroom?  Reservations that the application may give up count as headroom. */
 static bool
 has_headroom(const Attempt *attempt, int64 *headroom)
 {
@@ -452,9 +454,8 @@ has_headroom(const Attempt *attempt, int64 *headroom)
 }
 
 /*
- * Does the request wait for nodes of the default partition?  Nodes of the default
- * partition serve the request first.  Each offered node counts, until the count reaches
- * the number of nodes of the cluster.
+ * Must the request wait for nodes of the default partition, which serve it first?  It waits
+ * until it has missed as many opportunities as the cluster has nodes.
  */
 static bool
 is_for_default_first(const Attempt *attempt)
@@ -469,7 +470,7 @@ is_for_default_first(const Attempt *attempt)
 	return attempt->mode == YQ_IGNORE_EXCLUSIVITY && key->missed_non_partitioned < attempt->cluster->node_count;
 }
 
-/* Make the checks that do not depend on localities.  KEY_ALLOCATED means that the key passed them. */
+/* Check the conditions that do not depend on localities.  KEY_ALLOCATED means that all conditions are met. */
 static KeyOutcome
 check(const Attempt *attempt)
 {
@@ -496,7 +497,7 @@ check(const Attempt *attempt)
 	return KEY_ALLOCATED;
 }
 
-/* Reset the delays after an assignment; the key then waits again for its localities. */
+/* Reset the delays after an assignment.  The key then waits again for close nodes. */
 static void
 reset_opportunities(const Attempt *attempt)
 {

@@ -10,14 +10,14 @@
 #include "scheduler/decide/fruitless_search.h"
 #include "utils/memutils.h"
 
-/* Most places of a search; a search that names more places is repeated for each node. */
+/* Largest number of nodes and racks that a search remembers.  A search that exceeds it is not reused on other nodes. */
 #define MOST_PLACES 64
 
 typedef enum SearchState
 {
-	SEARCH_SUCCEEDED,			/* the search found something, or the leaf was not searched */
-	SEARCH_FAILED,				/* the search failed, and another search may have another outcome */
-	SEARCH_GOES_ON,				/* the search is running; so far, repeating it would give the same result */
+	SEARCH_SUCCEEDED,			/* the last search found something, or there was no search yet */
+	SEARCH_FAILED,				/* the search found nothing, but may find something on another node */
+	SEARCH_GOES_ON,				/* the search is running; so far, its outcome would be the same on other nodes */
 	SEARCH_REPEATS
 } SearchState;
 
@@ -25,17 +25,17 @@ typedef struct YqFruitlessSearch
 {
 	SearchState state;
 	YqOutcome	outcome;
-	const YqClusterNode *node;	/* node of the search */
-	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* headroom of the leaf */
-	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* per type, the largest amount that a visited key requests */
-	YqSchedulerKey **visited;	/* keys that passed all limits; a key appears once per visit */
+	const YqClusterNode *node;	/* node on which the leaf was searched */
+	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* headroom of the leaf during the search */
+	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* per type: the largest amount that any visited key requests */
+	YqSchedulerKey **visited;	/* keys that were within all limits, once per visit */
 	int			visited_count;
 	int			visited_room;
-	YqName		places[MOST_PLACES];	/* nodes and racks where the search may have another outcome */
+	YqName		places[MOST_PLACES];	/* nodes and racks on which the outcome may differ */
 	int			place_count;
-	int64		repetitions;	/* repetitions not yet added to the counters of the keys */
-	YqClusterQueue *leaf;		/* NULL: the leaf was not searched in this cycle */
-	struct YqFruitlessSearch *next; /* search of another leaf in this cycle */
+	int64		repetitions;	/* number of skipped repetitions, not yet added to the counters of the keys */
+	YqClusterQueue *leaf;		/* NULL: the leaf has not been searched in this cycle */
+	struct YqFruitlessSearch *next; /* the search of the next leaf in this cycle */
 } YqFruitlessSearch;
 
 static bool
@@ -50,8 +50,8 @@ names_place(const YqFruitlessSearch *search, const YqClusterNode *node)
 }
 
 /*
- * Would each key meet the same limit with this smaller headroom?  Keys that lacked
- * headroom still lack it; the other keys must still fit.
+ * Would every key meet the same limit with this headroom?  The headroom must not be larger
+ * than before, and the keys that fitted must still fit.
  */
 static bool
 has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *search, const int64 *headroom)
@@ -61,8 +61,9 @@ has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *searc
 }
 
 /*
- * Is the node no larger than the searched node, and does no key name it?  An amount
- * that is too large for a node is too large for a smaller node.
+ * Does the search have the same outcome on this node?  The node must not be larger than the
+ * searched node, and no key may name it.  An amount that did not fit in the searched node
+ * then does not fit in this node either.
  */
 static bool
 is_like_node(const YqCalculator *calculator, const YqFruitlessSearch *search, const YqClusterNode *node)
@@ -100,7 +101,7 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 		cluster->fruitless_searches = search;
 	}
 	yq_fruitless_search_count(leaf);
-	/* do not note visits while searches succeed: the effort would be wasted */
+	/* after a successful search, do not remember the visits, which would probably be wasted work */
 	if (search->state == SEARCH_SUCCEEDED)
 		return;
 	search->state = SEARCH_GOES_ON;
@@ -114,7 +115,10 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 	search->place_count = 0;
 }
 
-/* Add a node or rack.  Returns false if the search is on that node or rack, or if there are too many. */
+/*
+ * Add a node or rack on which the outcome may differ.  Returns false if the search itself
+ * is there, or if there is no more room.
+ */
 static bool
 except_place(YqFruitlessSearch *search, YqName place)
 {
@@ -126,8 +130,8 @@ except_place(YqFruitlessSearch *search, YqName place)
 }
 
 /*
- * Must a container for the rack wait?  If the key accepts only its named places, the
- * wait ends only when a reservation of the key counts opportunities.
+ * Must a container on this rack still wait?  The key accepts only named places and has no
+ * reservation, so no other node can end the wait.
  */
 static bool
 is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName place)
@@ -137,10 +141,10 @@ is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName p
 }
 
 /*
- * Would the visit have the same outcome on other nodes?  It has if the key requests
- * more than the whole node, or if the key names other places and accepts only these.
- * The function excepts places where the outcome may differ.  A visit that repeats
- * therefore never looks for free or killable resources.
+ * Would visiting the key have the same outcome on other nodes?  It would if the key
+ * requests more than the whole node has, or if it accepts only other places.  Places on
+ * which the outcome may differ are added as exceptions.  The outcome of a repeated visit
+ * therefore never depends on free or killable resources.
  */
 static bool
 repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqSchedulerKey *key)
@@ -203,8 +207,8 @@ yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome)
 }
 
 /*
- * Add the repetitions to the counters.  A key that accepts only its named places has
- * had no opportunity to run on any other node.
+ * Add the skipped repetitions to the counters of the keys.  They are not opportunities for
+ * a key that accepts only named places.
  */
 void
 yq_fruitless_search_count(YqClusterQueue *leaf)

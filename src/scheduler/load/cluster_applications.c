@@ -18,7 +18,10 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* The request for an AM container: YARN's AM_CONTAINER_PRIORITY, without a request id. */
+/*
+ * The priority of requests for application masters, from YARN's AM_CONTAINER_PRIORITY.
+ * Such requests have no request id.
+ */
 #define MASTER_PRIORITY 0
 #define MASTER_REQUEST_ID (-1)
 
@@ -55,8 +58,8 @@ set_counters(const YqLoaderRow *row, YqSchedulerKey *key, int first)
 }
 
 /*
- * Request the container of the application master, which has its own scheduler key and
- * may run on any node.
+ * Add a request for the container of the application master.  It has its own scheduler key,
+ * and any node may serve it.
  */
 static void
 request_am_container(const YqLoaderRow *row, YqClusterApplication *application)
@@ -111,7 +114,7 @@ read_application(const YqLoaderRow *row)
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
 	id = yq_loader_text(row, APPLICATION_ID);
-	/* without a paying project, charging would refuse the container */
+	/* if no project pays, charging would refuse the container */
 	if (!DatumGetBool(yq_loader_value(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
 	{
 		note_left_out(loader, &loader->loaded->unpaid, id, leaf);
@@ -149,7 +152,7 @@ read_application(const YqLoaderRow *row)
 	"a.opportunities, a.missed_non_partitioned, a.re_reservations, " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "a.application_id") " " \
 	"FROM yquota_internal.application_attempt_state AS a WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
 
-/* Read the applications with the given ids, or (NULL) all applications. */
+/* Read the applications with ids in an array, or all applications if the array is NULL. */
 static void
 read_applications(YqClusterLoader *loader, Datum *ids)
 {
@@ -166,8 +169,8 @@ read_applications(YqClusterLoader *loader, Datum *ids)
 /* -- requests -------------------------------------------------------------- */
 
 /*
- * Columns of statements about requests, updates and reservations, from 1.  Each
- * statement adds further columns.
+ * Columns of the statements about requests, updates and reservations, numbered from 1.
+ * Each statement has further columns.
  */
 enum
 {
@@ -222,8 +225,9 @@ is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id
 }
 
 /*
- * Find the key of a row.  Rows are sorted by application and key.  The result is the
- * last key, or a key that existed before the first row of the application, or NULL.
+ * Find the key of a row.  The rows are sorted by application and key.  The key is therefore
+ * the last one that was added, or one that the application had before its first row.
+ * Returns NULL if there is none.
  */
 static YqSchedulerKey *
 find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,
@@ -253,8 +257,8 @@ make_update(const YqLoaderRow *row, const char *container_id)
 
 	update->container_id = container_id;
 	/*
-	 * the missing amount depends on the container's allocation, and no journal shows
-	 * changes of the allocation
+	 * the missing amount depends on the allocation of the container, whose changes are in
+	 * no journal
 	 */
 	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, KEY_APPLICATION_ID));
 	return update;
@@ -318,7 +322,7 @@ read_requests(YqClusterLoader *loader, Datum *ids)
 	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_request);
 }
 
-/* Request one container of the missing amount on the node of the running container. */
+/* Add a request for the missing amount on the node of the running container. */
 static void
 request_update(const YqLoaderRow *row, YqSchedulerKey *key, const int64 *amounts)
 {
@@ -417,7 +421,7 @@ read_blacklists(YqClusterLoader *loader, Datum *ids)
 
 /* -- reservations ----------------------------------------------------------------- */
 
-/* Return the number that ends a container id. */
+/* Return the number at the end of a container id. */
 static int64
 container_number(const char *container_id)
 {
@@ -450,7 +454,7 @@ read_reservation(const YqLoaderRow *row)
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
 /*
- * Read a reservation.  If the cycle is not dry, it has dropped void reservations before
+ * Read a reservation.  Void reservations have been deleted before, except in a dry run
  * (allocation_cycle.c).
  */
 static void
@@ -523,7 +527,7 @@ forget_sources(const YqClusterApplication *application)
 	pfree(source);
 }
 
-/* Remove an application, as if it had never been read. */
+/* Remove an application as if it had not been read. */
 static void
 remove_application(YqLoadedCluster *loaded, const char *id)
 {
@@ -571,7 +575,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* -- after a cycle --------------------------------------------------------------- */
 
-/* Has the request been served?  Its row was deleted when its last container started. */
+/* Has the request been served?  In this case, its row was deleted when its last container started. */
 static bool
 is_served(const YqResourceRequest *request)
 {

@@ -26,11 +26,10 @@
 /* -- cycle change -------------------------------------------------------------- */
 
 /*
- * Apply the changes that cycles of other sessions have made to requests and
- * reservations.
+ * Applies the changes that cycles of other sessions have made to requests and reservations.
  *
- * Afterwards the cluster equals a cluster that is loaded again.  An application changes
- * as at the end of its own cycle (yq_cluster_settle_application()).
+ * The result is the same as loading the cluster again.  Each application is then settled,
+ * as at the end of a cycle of this session (yq_cluster_settle_application()).
  */
 
 typedef struct Following
@@ -50,7 +49,7 @@ note_followed(Following *following, YqClusterApplication *application)
 
 /* -- requests ----------------------------------------------------------------- */
 
-/* Find the request of a key by the resource name of its row; NULL if there is none. */
+/* Find the request of a key by the resource name in a row, or return NULL. */
 static YqResourceRequest *
 find_request(YqCluster *cluster, YqSchedulerKey *key, const char *resource_name)
 {
@@ -60,7 +59,7 @@ find_request(YqCluster *cluster, YqSchedulerKey *key, const char *resource_name)
 	return request == NULL || request->source == NULL ? NULL : request;
 }
 
-/* Change the count as serve_requests() of decide/commit_proposal.c does. */
+/* Change the count of a request as serve_requests() does in decide/commit_proposal.c. */
 static void
 set_count(YqCluster *cluster, YqSchedulerKey *key, YqResourceRequest *request, int64 count)
 {
@@ -72,7 +71,7 @@ set_count(YqCluster *cluster, YqSchedulerKey *key, YqResourceRequest *request, i
 	request->is_changed = true;
 }
 
-/* Apply a change to a request.  Returns false when the cluster has no such request. */
+/* Apply a change to a request.  Returns false if the cluster does not contain the request. */
 static bool
 apply_to_request(YqCluster *cluster, YqSchedulerKey *key, const YqCycleChange *change)
 {
@@ -104,8 +103,8 @@ remove_present_reservation(Following *following, const YqClusterNode *node)
 }
 
 /*
- * Set the reservation of a node to that of a key.  NULL means that no key, or an
- * unknown key, reserves the node.
+ * Let a key have the reservation of a node.  If the key is NULL or unknown, no reservation
+ * remains on the node.
  */
 static void
 apply_to_node(Following *following, YqSchedulerKey *key, const YqCycleChange *change)
@@ -113,7 +112,7 @@ apply_to_node(Following *following, YqSchedulerKey *key, const YqCycleChange *ch
 	YqCluster  *cluster = following->loaded->cluster;
 	YqClusterNode *node = yq_cluster_node(cluster, change->node);
 
-	/* if only one of two sessions knows the node, the hierarchy has changed */
+	/* if only one of the two sessions knows the node, the hierarchy has changed */
 	if (node == NULL)
 		return;
 	remove_present_reservation(following, node);
@@ -135,7 +134,7 @@ find_changed_key(Following *following, const YqCycleChange *change)
 	return yq_cluster_find_key(application, application->key_count, change->priority, change->allocation_request_id, NULL);
 }
 
-/* Apply a change.  Returns false when the cluster lacks the request or node. */
+/* Apply a change.  Returns false if the cluster does not contain its request or node. */
 static bool
 apply_change(Following *following, const YqCycleChange *change)
 {
@@ -150,8 +149,8 @@ apply_change(Following *following, const YqCycleChange *change)
 }
 
 /*
- * Settle an application.  An application without demand no longer activates its user,
- * as end_demand() of record_decisions.c records it.
+ * Settle an application.  If it has no more demand, it no longer makes its user active;
+ * end_demand() in record_decisions.c records the same.
  */
 static void
 settle(YqLoadedCluster *loaded, YqClusterApplication *application)
@@ -196,15 +195,15 @@ yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes)
 /* -- cluster load -------------------------------------------------------------- */
 
 /*
- * Usage is read by a single snapshot, because compaction moves rows from one table to
- * another.  The rest is read afterwards, statement by statement.  The journal records
- * concurrent changes (scheduler_journal.h), and the session reads them again if it
- * keeps the cluster.
+ * A single snapshot reads all usage, because compaction moves rows between tables.  The
+ * other data are read later, with a new snapshot for each statement.  Concurrent changes
+ * are in the journal (scheduler_journal.h), and a session that keeps the cluster reads them
+ * again.
  */
 
 /* -- settings -------------------------------------------------------------- */
 
-/* Columns of the statement, from 1. */
+/* Columns of the statement, numbered from 1. */
 enum
 {
 	SETTING_NODE_LOCALITY_DELAY = 1,

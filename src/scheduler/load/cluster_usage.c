@@ -24,7 +24,7 @@ typedef struct Reading
 	YqLoadedCluster *loaded;
 	Oid			guaranteed;
 	MemoryContext row_context;
-	bool		notes_stale;	/* the caller prepares the queues that change */
+	bool		notes_stale;	/* the caller will prepare the changed queues */
 	int64		own_rows;
 } Reading;
 
@@ -36,15 +36,15 @@ begin_reading(YqLoadedCluster *loaded, bool notes_stale)
 		.row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota usage", ALLOCSET_SMALL_SIZES)};
 }
 
-/* Leading columns of both kinds of counters (queues and nodes). */
+/* First columns of the counters of queues, and of the counters of nodes. */
 typedef enum UsageColumn
 {
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
-	USAGE_QUEUE,				/* queue, or the name of the node in counters of nodes */
+	USAGE_QUEUE,				/* path of the queue; in counters of nodes, name of the node */
 	USAGE_LABEL,
 	USAGE_USERNAME,
-	USAGE_NODE,					/* only deltas have this column and the following columns */
+	USAGE_NODE,					/* this column and the following ones exist only in deltas */
 	USAGE_SCOPE,
 	USAGE_PACKED,
 	USAGE_COLUMNS
@@ -53,7 +53,7 @@ typedef enum UsageColumn
 static const char *const usage_columns[] = {"execution_type", "allocation", "queue", "label", "username", "node", "scope", "packed"};
 static const char *const node_columns[] = {"execution_type", "allocation", "node"};
 
-/* Return the amounts of GUARANTEED containers in a row; NULL for rows about other containers. */
+/* Return the amounts in a row about GUARANTEED containers, or NULL for other containers. */
 static const int64 *
 guaranteed_amounts(const Reading *reading, const YqRow *row)
 {
@@ -74,7 +74,7 @@ find_label(const YqHierarchy *hierarchy, YqBytes label)
 	return yq_hierarchy_label(hierarchy, pnstrdup(label.data, label.length));
 }
 
-/* Find a queue by its path, which nearly all rows contain, or by its short name. */
+/* Find a queue by the name in a row.  Nearly all rows contain the path; others contain the short name. */
 static YqQueue *
 queue_of(const Reading *reading, YqBytes path)
 {
@@ -86,7 +86,7 @@ queue_of(const Reading *reading, YqBytes path)
 	queue = yq_hierarchy_find_bytes(hierarchy, path);
 	if (queue == NULL)
 		queue = yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
-	/* containers may still leave a queue that was removed */
+	/* containers may end in a queue that was removed */
 	return queue != NULL || !reading->loaded->is_kept ? queue : yq_hierarchy_find_gone(hierarchy, path);
 }
 
@@ -167,8 +167,8 @@ read_node_counter(const YqRow *row)
 }
 
 /*
- * Note that killable containers may have changed.  Usage of a queue does not name the
- * nodes of its containers.
+ * Remember that killable containers may have changed.  The usage of a queue does not tell
+ * on which nodes its containers are.
  */
 static void
 note_unknown_node(const Reading *reading)
@@ -178,8 +178,8 @@ note_unknown_node(const Reading *reading)
 }
 
 /*
- * Add packed entries about queues, or about nodes.  Entries about nodes have NULL in
- * place of the other names.
+ * Add packed entries about queues or about nodes.  Entries about nodes have NULL as the
+ * other names.
  */
 static void
 add_entries(const Reading *reading, const bytea *packed)

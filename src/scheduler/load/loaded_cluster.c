@@ -21,9 +21,9 @@
 
 /* -- container id -------------------------------------------------------------- */
 
-/* Make names of containers as YARN does. */
+/* Makes container ids as YARN does. */
 
-/* Number of low bits that hold the number within its epoch. */
+/* Number of low bits of a container number that count within an epoch. */
 #define YQ_EPOCH_BITS 40
 
 static char *
@@ -34,9 +34,9 @@ append(char *end, const char *text, Size length)
 }
 
 /*
- * Return ContainerId.toString(): container_<cluster
- * timestamp>_<application>_<attempt>_<number>.  If the number is beyond the first
- * epoch, e<epoch>_ follows "container_".
+ * Return a container id as ContainerId.toString() does: container_<cluster
+ * timestamp>_<application>_<attempt>_<number>.  After the first epoch, e<epoch>_ follows
+ * "container_".
  */
 text *
 yq_container_id(const char *application_id, int32 attempt, int64 number)
@@ -73,7 +73,7 @@ yq_container_id(const char *application_id, int32 attempt, int64 number)
 
 /* -- loader -------------------------------------------------------------------- */
 
-/* Read rows of statements into a cluster. */
+/* Reads rows of statements into a cluster. */
 
 bool
 yq_loader_is_null(const YqLoaderRow *row, int column)
@@ -81,14 +81,14 @@ yq_loader_is_null(const YqLoaderRow *row, int column)
 	return row->nulls[column - 1];
 }
 
-/* Return the value of a column; NULL becomes 0, or false. */
+/* Return a column as a number or boolean; NULL becomes 0 or false. */
 Datum
 yq_loader_value(const YqLoaderRow *row, int column)
 {
 	return row->nulls[column - 1] ? (Datum) 0 : row->values[column - 1];
 }
 
-/* Return a string that lives as long as the cluster, or NULL. */
+/* Return a column as a string with the lifetime of the cluster, or NULL. */
 char *
 yq_loader_text(const YqLoaderRow *row, int column)
 {
@@ -109,7 +109,10 @@ yq_loader_amounts(const YqLoaderRow *row, int column)
 	return yq_hierarchy_read_amounts(row->loader->hierarchy, yq_loader_value(row, column));
 }
 
-/* Return the number of a label, or -1 if the label was removed.  Without labels there is one partition. */
+/*
+ * Return the number of a label, or -1 if the label has been removed.  A cluster without
+ * labels has a single partition.
+ */
 int
 yq_loader_label(const YqLoaderRow *row, int column)
 {
@@ -148,7 +151,7 @@ yq_loader_read(YqClusterLoader *loader, YqSavedPlan *statement, Datum *values, Y
 	SPI_finish();
 }
 
-/* Append to a list that lives as long as the cluster. */
+/* Append to a list with the lifetime of the cluster. */
 List *
 yq_loader_append(const YqClusterLoader *loader, List *list, void *element)
 {

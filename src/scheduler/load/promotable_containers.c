@@ -48,8 +48,8 @@ text_of(const Promotable *row, int column)
 }
 
 /*
- * Return the partition that update_container() would request for a promotion.  Returns
- * -1 if the queue may not request it.
+ * Return the partition that update_container() would use for a promotion, or -1 if the
+ * queue may not use that partition.
  */
 static int
 label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
@@ -62,7 +62,7 @@ label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
 	return yq_hierarchy_label(hierarchy, label);
 }
 
-/* Request one container on the node, in the order of yq_cluster_prepare(). */
+/* Add a request for one container on the node, as yq_cluster_prepare() would sort it. */
 static void
 request(YqPromotableContainer *container, const int64 *amounts)
 {
@@ -79,8 +79,8 @@ request(YqPromotableContainer *container, const int64 *amounts)
 }
 
 /*
- * Make a promotable container.  Returns NULL if its queue has no promotion rule, if it
- * has not run long enough, or if the cluster lacks its application or node.
+ * Return a promotable container, or NULL.  NULL means that the queue has no rule, that the
+ * container has not run long enough, or that the cluster lacks its application or node.
  */
 static YqPromotableContainer *
 make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
@@ -110,7 +110,7 @@ make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 	container->key.priority = DatumGetInt32(row->values[PROMOTABLE_PRIORITY]);
 	container->key.allocation_request_id = DatumGetInt64(row->values[PROMOTABLE_ALLOCATION_REQUEST_ID]);
 	container->key.label = label_of(cluster->hierarchy, leaf, text_of(row, PROMOTABLE_LABEL));
-	/* the container stays on its node, so the cycle need not offer another node first */
+	/* the container stays on its node, so it need not wait for nodes of the default partition */
 	container->key.missed_non_partitioned = cluster->node_count;
 	request(container, amounts);
 	return container;
@@ -118,7 +118,7 @@ make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 
 /* -- whether any container is due ------------------------------------------------- */
 
-/* Search the queue of a node for a container that has run long enough for promotion. */
+/* Find a container in the queue of a node that has run long enough for a promotion. */
 typedef struct DueSearch
 {
 	TimestampTz now;
@@ -144,7 +144,7 @@ look_at_queued(const YqRow *row)
 		 state.length == strlen("RUNNING") && memcmp(state.data, "RUNNING", state.length) == 0);
 }
 
-/* Is any container due?  For most heartbeats the answer is no, and they run no statement. */
+/* Must any container be promoted now?  Most heartbeats need no promotion, and run no statement. */
 static bool
 is_any_due(int64 after, const char **nodes, int node_count)
 {

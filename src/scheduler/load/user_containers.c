@@ -15,13 +15,16 @@
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-/* Limit on the containers of an application that are read by number.  Above it, one statement reads all. */
+/*
+ * Limit on the number of an application's containers that are read one by one.  Above it,
+ * one statement reads all of them.
+ */
 #define MOST_NUMBERS 1000
 
-/* Number of ids above which planning a statement is faster than comparing them one by one. */
+/* Above this number of ids, planning the statement is faster than comparing each row with all ids. */
 #define MANY 50
 
-/* A GUARANTEED container that is counted in the leaf of its user. */
+/* A GUARANTEED container, counted in the leaf of its user. */
 typedef struct Held
 {
 	char	   *container_id;
@@ -30,11 +33,11 @@ typedef struct Held
 	int64	   *amounts;
 } Held;
 
-/* The containers that an application held before the application was read again. */
+/* The containers that an application had before it was read again. */
 typedef struct BeforeEntry
 {
 	YqBytes		key;			/* id of the application */
-	const YqClusterUser *user;	/* user of the application at that time */
+	const YqClusterUser *user;	/* user of the application before it was read again */
 	int			attempt;
 	int64		read_below;
 	int64	   *used;			/* per label */
@@ -106,8 +109,8 @@ is_at_home(const YqLoaderRow *row, const YqClusterApplication *application)
 }
 
 /*
- * Mark that containers count for another leaf or user.  They change without a change of
- * this leaf's user, so the application is read each time.
+ * Mark an application that has containers of another leaf or user.  These containers may
+ * change without a change of this user's counters, so the application is read each time.
  */
 static void
 mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
@@ -147,12 +150,12 @@ read_held_container(const YqLoaderRow *row)
 	"SELECT c.container_id, c.application_id, c.queue, c.username, c.label, c.allocation " \
 	"FROM yquota.container AS c WHERE c.application_id = ANY ($1) AND c.execution_type = 'GUARANTEED'"
 
-/* Read all containers of applications (YqClusterApplication). */
+/* Read all containers of some applications (YqClusterApplication). */
 static void
 read_containers(YqClusterLoader *loader, const List *applications)
 {
 	static YqSavedPlan select_containers = {.command = SELECT_CONTAINERS,.types = {"_text"},.plans_once = true};
-	/* the planner hashes ids that it knows */
+	/* if the planner knows the ids, it looks them up in a hash table */
 	static YqSavedPlan select_for_many = {.command = SELECT_CONTAINERS,.types = {"_text"},.plans_each_time = true};
 	List	   *ids = NIL;
 	ListCell   *cell;
@@ -244,7 +247,7 @@ typedef struct UserSearch
 	Snapshot	snapshot;
 	YqClusterUser *user;
 	Oid			guaranteed;
-	Held		found;			/* container that was read; its id is NULL when another user has it */
+	Held		found;			/* the container that was read; its id is NULL if it belongs to another user */
 } UserSearch;
 
 static const char *const container_columns[] = {
@@ -316,7 +319,7 @@ is_known_container(const YqClusterUser *user, const char *container_id)
 	return false;
 }
 
-/* Read the containers that an application has started since its containers were last read. */
+/* Read the containers that an application has started since the last reading. */
 static void
 find_started_containers(UserSearch *search, const YqClusterApplication *application)
 {
@@ -335,7 +338,7 @@ find_started_containers(UserSearch *search, const YqClusterApplication *applicat
 	source->read_below = source->next_container;
 }
 
-/* Is the sum of the known containers and the reservations equal to the user's counter? */
+/* Do the known containers and the reservations add up to the user's counter? */
 static bool
 adds_up(const UserSearch *search)
 {
@@ -361,7 +364,7 @@ adds_up(const UserSearch *search)
 	return memcmp(sum, user->used, size) == 0;
 }
 
-/* Compute the used resources of each application from its containers. */
+/* Set the used resources of each application to the sum of its containers. */
 static void
 set_used_of_applications(const UserSearch *search)
 {
@@ -384,7 +387,7 @@ set_used_of_applications(const UserSearch *search)
 	}
 }
 
-/* Update the containers of a user.  Returns false when the user has unknown containers. */
+/* Update the containers of a user.  Returns false if the user has containers that are not known. */
 static bool
 refresh_user(UserSearch *search)
 {
@@ -402,7 +405,7 @@ refresh_user(UserSearch *search)
 	return true;
 }
 
-/* Return the applications of users with unknown containers. */
+/* Return the applications of users who have containers that are not known. */
 static List *
 refresh_users(UserSearch *search, const YqClusterQueue *leaf)
 {

@@ -21,13 +21,13 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* Indexes that contain the known names of containers. */
+/* Indexes of the tables in which known container ids are. */
 typedef struct Names
 {
-	YqIndexScan *scans[3];			/* running before finished, to find a container that is about to end */
+	YqIndexScan *scans[3];			/* running containers come first, to find containers that are about to end */
 	int			scan_count;
-	MemoryContext contexts[2];	/* memory of the present name and the previous one */
-	text	   *last;			/* NULL before the first name */
+	MemoryContext contexts[2];	/* memory of the current id and of the previous id */
+	text	   *last;			/* NULL before the first id */
 	int			turn;
 } Names;
 
@@ -54,7 +54,7 @@ close_names(Names *names)
 		MemoryContextDelete(names->contexts[i]);
 }
 
-/* Attempt of an application, in which numbers count containers. */
+/* The attempt of an application, within which containers are numbered. */
 typedef struct Attempt
 {
 	const char *application_id;
@@ -67,7 +67,7 @@ attempt_of(const YqClusterApplication *application)
 	return (Attempt) {application->application_id, yq_loaded(application)->attempt};
 }
 
-/* Return the name of a container.  It is valid until the second-next call. */
+/* Return the id of a container.  The result is valid until two calls later. */
 static text *
 make_name(Names *names, Attempt attempt, int64 number)
 {
@@ -100,7 +100,7 @@ is_known_number(Names *names, Attempt attempt, int64 number)
 	return false;
 }
 
-/* Used numbers that were skipped for an application. */
+/* Numbers that were skipped for an application because they are in use. */
 typedef struct Known
 {
 	int			count;
@@ -157,9 +157,9 @@ yq_container_numbers_take(const char *application_id, int32 attempt_number, int6
 /* -- numbers that were taken while the cycle decided ------------------------------ */
 
 /*
- * Return the first number that was not taken while the cycle decided.  The function
- * allocate_opportunistic() takes numbers under the lock of the leaf only, which the
- * cycle holds now.
+ * Return the first number that was not taken while the cycle decided.
+ * allocate_opportunistic() takes numbers under the leaf's lock, which the cycle did not
+ * hold then, but holds now.
  */
 static int64
 first_left(YqIndexScan *attempts, AttrNumber column, const YqClusterApplication *application)
@@ -186,7 +186,7 @@ is_any_known(Names *names, const YqClusterApplication *application)
 	return false;
 }
 
-/* Renumber the cycle's new containers and reservations, starting with "next", and skip used numbers. */
+/* Renumber the cycle's new containers and reservations, beginning with "next".  Numbers in use are skipped. */
 static void
 renumber(Names *names, YqClusterApplication *application, int64 next)
 {
@@ -234,7 +234,7 @@ renumber_older(Names *names, YqDecision *decision)
 	warn_of_taken_number(attempt_of(application), &known);
 }
 
-/* Renumber the new containers of applications where necessary. */
+/* Renumber the new containers of applications if necessary. */
 static void
 renumber_new(Names *names, const List *applications)
 {

@@ -25,10 +25,10 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* Result of the last scan, by execution type, because each type has its own expiry. */
-static bool is_current = false; /* cleared when the table changes and by aborts */
+/* Result of the last scan.  There is one result per execution type, because each type has its own expiry. */
+static bool is_current = false; /* reset when the table changes, and after an error */
 static TimestampTz checked_at;
-static TimestampTz guaranteed_oldest_at;	/* the time of the scan if there is no decision */
+static TimestampTz guaranteed_oldest_at;	/* time of the oldest decision or, if there is none, of the scan */
 static TimestampTz opportunistic_oldest_at;
 
 static void
@@ -44,8 +44,8 @@ watch_decisions(void)
 }
 
 /*
- * Find the oldest decision.  Numbers follow the order of time, because transactions
- * take them one after another.
+ * Find the oldest decision.  Decisions are numbered in the order of time, because only one
+ * transaction at a time numbers them.
  */
 static TimestampTz
 find_oldest(const char *execution_type, TimestampTz otherwise)
@@ -93,7 +93,7 @@ read_oldest_decisions(TimestampTz now)
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	/* find decisions before awaited containers: a container is awaited from the time of its decision */
+	/* look at decisions before awaited containers, because a decision makes its container awaited */
 	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 
@@ -105,9 +105,9 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 }
 
 /*
- * Condition on a container "c": it is OPPORTUNISTIC, has not run, and is in no queue of
- * a node.  If a container did not run at once, container_change contains its START, as
- * it contains its updates.
+ * Condition that the container "c" is OPPORTUNISTIC, has not run, and is in no queue of a
+ * node.  If a container has not started to run at once, container_change contains its START
+ * and its updates.
  */
 #define HAS_NOT_COME \
 	"c.waiting_factor IS NOT NULL " \
@@ -115,11 +115,10 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"AND NOT EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id AND u.is_running) "
 
 /*
- * Continuation of a WITH list that has the rows "running" and, with ends_at, "due".  A
- * container ends at its expiry, no matter when a transaction notices the expiry.  A
- * decision informs the application about an OPPORTUNISTIC container, because the
- * application may have got the container from the reply of a call.  The text is that of
- * SchedulerUtils.EXPIRED_CONTAINER.
+ * Rest of a WITH list.  It uses the rows of "running" and, with ends_at, of "due".  A
+ * container ends at its expiry, even if the expiry is noticed later.  A decision informs
+ * the application of an OPPORTUNISTIC container, because the application may already know
+ * it from the reply to a call.  The text is SchedulerUtils.EXPIRED_CONTAINER.
  */
 #define END_RUNNING \
 	"told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
@@ -131,18 +130,18 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"SELECT 'CONTAINER_FINISH', r.container_id, greatest((SELECT max(d.ends_at) FROM due AS d " \
 	"WHERE d.container_id = r.container_id), r.settled_at), -100, 'scheduler' FROM running AS r) "
 
-/* Containers with expired decisions, and the progress of their release. */
+/* Containers whose decisions have expired, and how far their release has come. */
 typedef struct Due
 {
 	YqSavedPlan *statement;
-	const char *execution_type; /* execution type of decisions; NULL: awaited containers */
+	const char *execution_type; /* execution type of the decisions; NULL: awaited containers are released */
 	TimestampTz now;
 	int64		expiry;			/* microseconds */
 	const char **container_ids;
-	int64		done;			/* number of handled decisions, or of awaited containers */
+	int64		done;			/* number of decisions or awaited containers that have been handled */
 } Due;
 
-/* Expire decisions.  If an increase is left over, another transaction is ending or changing its container. */
+/* Release expired decisions.  An increase remains if another transaction is ending or changing its container. */
 static YqSavedPlan expire_decisions = {
 	.command = "WITH due AS MATERIALIZED ("
 	"SELECT d.decision_id, d.container_id, d.decided_at + $3 * interval '1 microsecond' AS ends_at, "
@@ -162,7 +161,7 @@ static YqSavedPlan expire_decisions = {
 	.types = {"timestamptz", "_text", "int8", "text"}
 };
 
-/* Expire awaited containers.  A container that another transaction is ending or changing stays awaited. */
+/* Release expired awaited containers.  A container remains awaited if another transaction is ending or changing it. */
 static YqSavedPlan expire_awaited = {
 	.command = "WITH due AS MATERIALIZED (SELECT w.container_id, w.allocated_at + $3 * interval '1 microsecond' AS ends_at "
 	"FROM yquota_internal.awaited_container AS w WHERE w.container_id = ANY ($2) AND w.allocated_at <= $1 FOR UPDATE SKIP LOCKED), "
@@ -179,7 +178,7 @@ static YqSavedPlan expire_awaited = {
 	.types = {"timestamptz", "_text", "int8"}
 };
 
-/* Return the ids of expired containers, earliest expiry first. */
+/* Return the ids of expired containers; the earliest expiry comes first. */
 static List *
 find_due(const Due *due)
 {
@@ -226,7 +225,7 @@ refuse(void *argument, int subject, const ErrorData *error)
 	(void) yq_refusal_note(YQ_ROUND_EXPIRY, due->container_ids[subject], error);
 }
 
-/* Release a batch.  Returns the number of its decisions or awaited containers. */
+/* Release a batch.  Returns how many decisions or awaited containers the batch contained. */
 static int
 release(Due due)
 {

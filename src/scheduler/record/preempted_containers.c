@@ -24,10 +24,10 @@
 
 /* -- preempted containers ------------------------------------------------------ */
 
-/* Rows collected before they are written. */
+/* Rows that are collected, and then written together. */
 #define ROWS_PER_FLUSH 1000
 
-/* Columns of preempted_container, in table order. */
+/* Columns of preempted_container, in the order of the table. */
 enum
 {
 	ROW_CONTAINER_ID,
@@ -42,7 +42,7 @@ enum
 	ROW_IS_ADVISED,
 	ROW_MARKED_AT,
 	ROW_SELECTOR,
-	ROW_USED,					/* amounts of a reason, in their order */
+	ROW_USED,					/* amounts in a reason, in the order of their columns */
 	ROW_GUARANTEED,
 	ROW_IDEAL,
 	ROW_TO_BE_PREEMPTED,
@@ -64,10 +64,10 @@ yq_preempted_containers_make(int room)
 /* -- statements ------------------------------------------------------------------------ */
 
 /*
- * Beginning of a statement about containers ($1 to $5) that are unchanged since the
- * caller read them. "running" contains the locked containers, each with its position in
- * the columns.  "arrays" adds arrays and "columns" their names; both lists begin with a
- * comma.
+ * Beginning of a statement about containers ($1 to $5) that have not changed since the
+ * caller read them.  "running" locks these containers, and contains each with its position
+ * in the caller's columns.  "arrays" are further arrays, and "columns" are their names;
+ * both lists begin with a comma.
  */
 #define RUNNING_WITH(arrays, columns) \
 	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5" arrays ") WITH ORDINALITY " \
@@ -83,20 +83,20 @@ yq_preempted_containers_make(int room)
 #define TYPES "_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"
 
 /*
- * End of a statement: return positions, and the first columns of new rows of
- * preempted_container.  They replace earlier rows.
+ * End of a statement.  It returns positions, and the first columns of new rows of
+ * preempted_container, which replace earlier rows.
  */
 #define RETURN_ROWS(advised, noted) \
 	", replaced AS (DELETE FROM yquota.preempted_container AS p USING running AS r WHERE p.container_id = r.container_id) " \
 	"SELECT r.place, r.container_id, r.project, r.application_id, r.username, r.queue, r.node, r.label, r.allocation, " \
 	"$6, " advised noted " FROM running AS r"
 
-/* Further columns of RETURN_ROWS(): the reasons that were stored with the marks. */
+/* Further columns for RETURN_ROWS(): the reasons stored with the marks. */
 #define NOTED_REASONS \
 	", m.marked_at, m.told_selector, m.used, m.guaranteed, m.ideal, m.to_be_preempted, m.actually_to_be_preempted"
 #define WITH_MARKS " LEFT JOIN yquota_internal.preemption_mark AS m ON m.container_id = r.container_id"
 
-/* Beginning of a statement that ends the containers with ContainerExitStatus.PREEMPTED. */
+/* Beginning of a statement that ends containers with ContainerExitStatus.PREEMPTED. */
 #define END_RUNNING \
 	RUNNING \
 	", ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) " \
@@ -122,7 +122,7 @@ set_values(const YqPreemptedContainers *containers, Datum now, Datum *values)
 	values[5] = now;
 }
 
-/* Run a statement.  Returns the number of rows in SPI, whose first column is the position. */
+/* Run a statement.  Returns the number of rows in SPI; their first column is the position. */
 static uint64
 connect_and_run(YqSavedPlan *statement, Datum *values)
 {
@@ -131,7 +131,7 @@ connect_and_run(YqSavedPlan *statement, Datum *values)
 	return yq_saved_plan_run(statement, values, NULL);
 }
 
-/* Return the position of the container of a row, from 0. */
+/* Return the position of a row's container, counting from 0. */
 static int64
 place_of(uint64 row)
 {
@@ -180,7 +180,7 @@ set_reason(Datum *values, bool *nulls, const YqPreemptionReason *reason, Timesta
 	}
 }
 
-/* Write a row of the result. */
+/* Write a row of preempted_container from the result. */
 static void
 write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 row)
 {
@@ -202,7 +202,7 @@ write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 
 	yq_bulk_insert_put(writer, values, nulls);
 }
 
-/* A statement about containers, and the containers that the statement found. */
+/* A statement about containers, and which containers it has found. */
 typedef struct Running
 {
 	const YqPreemptedContainers *containers;
@@ -211,7 +211,7 @@ typedef struct Running
 	bool	   *result;
 } Running;
 
-/* Return a slice of the containers. */
+/* Return a part of the containers, as columns. */
 static YqPreemptedContainers
 part_of(const YqPreemptedContainers *containers, int first, int count)
 {
@@ -368,7 +368,7 @@ yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, D
 
 /* -- unfetched containers ------------------------------------------------------ */
 
-/* Put back the requests of containers that are preempted before their applications have fetched them. */
+/* Requests containers again that were preempted before their applications fetched them. */
 
 YqUnfetchedContainer *
 yq_unfetched_containers_find(const YqPreemptedContainers *containers)
@@ -407,8 +407,8 @@ yq_unfetched_containers_find(const YqPreemptedContainers *containers)
 }
 
 /*
- * Request the containers again.  If another transaction is acknowledging a decision,
- * its container counts as fetched.
+ * Request the containers again.  A container counts as fetched if another transaction is
+ * acknowledging its decision.
  */
 static List *
 ask_again(Datum ids, Datum asked, Datum labels)

@@ -21,7 +21,7 @@
 
 /* -- application demand -------------------------------------------------------- */
 
-/* Record whether an application waits for containers, as its requests show. */
+/* Records whether an application waits for containers, according to its requests. */
 
 int64
 yq_application_demand_note(const char *application_id)
@@ -50,20 +50,20 @@ yq_application_demand_note(const char *application_id)
 
 /* -- completed application ----------------------------------------------------- */
 
-/* End containers of an application that has ended, or of an attempt that has ended. */
+/* Ends the containers of an application, or of an attempt, that has ended. */
 
 /* Text of SchedulerUtils.COMPLETED_APPLICATION. */
 #define COMPLETED "'Container of a completed application'"
 
 /*
- * Does a container "c" outlive its attempt?  It does if its application keeps
- * containers and has fetched it.
+ * Condition that the container "c" outlives its attempt: the application keeps its
+ * containers across attempts, and has fetched this one.
  */
 #define IS_KEPT \
 	"(SELECT a.keeps_containers FROM yquota.application AS a WHERE a.application_id = $1) AND NOT EXISTS (" \
 	"SELECT FROM yquota.decision AS d WHERE d.container_id = c.container_id AND d.decision IN ('allocated', 'swapped'))"
 
-/* End containers.  Returns their ids. */
+/* End containers, and return their ids. */
 static List *
 end_containers(const char *application_id, YqContainersOf which)
 {
@@ -87,9 +87,9 @@ end_containers(const char *application_id, YqContainersOf which)
 }
 
 /*
- * Delete the decisions that allocated the containers.  Another transaction may have
- * ended a container while the event waited for it; then the decision "killed" is
- * deleted, too.  Rows are locked in the order in which all sessions lock them.  Returns
+ * Delete the decisions that allocated the containers.  Another transaction may have ended a
+ * container while this transaction waited for the container's lock; then the decision
+ * "killed" is deleted, too.  Rows are locked in the same order as in all sessions.  Returns
  * the number of deleted decisions "killed".
  */
 static int64
@@ -142,25 +142,24 @@ yq_completed_application_note(const char *application_id)
 /* -- changed applications ------------------------------------------------------ */
 
 /*
- * Record the applications that a cycle has changed, for sessions that keep a cluster.
+ * Records the applications that a cycle has changed, for sessions that keep a cluster.
  *
- * Most cycles count missed opportunities, start requested containers, and reserve
- * nodes.  They record each change of a request, counter or reservation as a row.  For
- * other sessions, applying such a row is cheaper than reading the application from its
- * tables.
+ * Most cycles only count missed opportunities, start requested containers, and reserve
+ * nodes.  They record each change of a request, counter or reservation as a row.  A session
+ * can apply such a row faster than it can read the application again.
  *
- * The present state of a request is its state after the last cycle.  Numbers of
- * transactions do not show the order of cycles: a transaction may get its number long
- * before its cycle gets the scheduler's lock.  Positions in the write-ahead log show
- * the order.  A cycle takes a position under the lock, which it holds until its
- * transaction has ended, and writes its rows after that position.  The sessions that
- * compare the rows have existed since then, so all positions belong to the same log.
+ * The last change of a request contains its current state, so the order of the cycles
+ * matters.  Transaction numbers do not show this order, because a transaction may get its
+ * number long before its cycle takes the scheduler's lock.  Positions in the write-ahead
+ * log do.  A cycle takes such a position under the lock, writes its rows after the
+ * position, and holds the lock until its transaction has ended.  The sessions that compare
+ * positions are older than the rows, so all positions are of the same log.
  */
 
-/* If a cycle has changed more applications, other sessions load the whole cluster again. */
+/* Limit on the applications that a cycle records one by one.  Above it, other sessions load the whole cluster again. */
 #define MOST_APPLICATIONS 2000
 
-/* An application with more changed requests is read again. */
+/* Limit on the changed requests of an application.  Above it, other sessions read the application again. */
 #define MOST_REQUESTS 20
 
 /* -- applications with changes other than of requests and reservations --------------- */
@@ -171,7 +170,7 @@ changes_more(const YqDecision *decision)
 	return decision->killed != NULL || decision->key->update != NULL || decision->is_master;
 }
 
-/* Has an update changed?  The counters of an update are in the row of the update. */
+/* Has any update changed?  An update's counters are stored in the update's row, not with the requests. */
 static bool
 has_other_changes(const YqClusterApplication *application)
 {
@@ -240,8 +239,8 @@ list_changes_of_key(const YqCluster *cluster, const YqSchedulerKey *key, XLogRec
 }
 
 /*
- * List the changes of an application.  A key that has a reservation and is itself
- * unchanged is recorded with the reservation.
+ * List the changes of an application.  If a key has a reservation and is otherwise
+ * unchanged, the change of the reservation suffices.
  */
 static List *
 list_changes_of_application(const YqCluster *cluster, const YqClusterApplication *application, XLogRecPtr log_position)
@@ -259,8 +258,8 @@ list_changes_of_application(const YqCluster *cluster, const YqClusterApplication
 /* -- reservations ---------------------------------------------------------------------- */
 
 /*
- * Does a change record the reservation?  If not, the application is read again,
- * together with its reservations.
+ * Is the reservation recorded as a change?  Otherwise the application is read again, with
+ * all its reservations.
  */
 static bool
 is_noted(const YqReservation *reservation)
@@ -288,7 +287,7 @@ make_change_of_node(const YqClusterNode *node, XLogRecPtr log_position)
 	return change;
 }
 
-/* List the nodes where a reservation was made, fulfilled or given up. */
+/* List the nodes whose reservation was made, fulfilled or given up. */
 static List *
 list_changes_of_nodes(const YqCluster *cluster, XLogRecPtr log_position)
 {

@@ -29,11 +29,11 @@
 
 /* -- update event -------------------------------------------------------------- */
 
-/* Write updates of running containers that take effect. */
+/* Writes the updates of running containers when the updates take effect. */
 
 /*
- * Return an instant later than the last event, because events of a container differ
- * only by their instants.
+ * Return a time after the container's last event, because two events of a container must
+ * not have the same time.
  */
 void
 yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type, bool is_revertible)
@@ -68,8 +68,8 @@ yq_update_event_write(const char *container_id, Datum allocation, const char *ex
 }
 
 /*
- * Take back increases, as the resource manager does when an application does not use
- * the token of an increase in time.
+ * Revert increases, as the resource manager does if an application does not use the token
+ * of an increase in time.
  */
 void
 yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry)
@@ -125,7 +125,7 @@ yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *upd
 	return is_as_known;
 }
 
-/* Write the counters of a key that continues to wait. */
+/* Write the counters of an update that still waits. */
 static void
 write_update_counters(const YqSchedulerKey *key)
 {
@@ -181,13 +181,13 @@ yq_update_events_record(const YqCluster *cluster, const List *applications)
 
 /* -- opportunistic count ------------------------------------------------------- */
 
-/* Count allocated OPPORTUNISTIC containers, for metrics. */
+/* Counts allocated OPPORTUNISTIC containers for metrics. */
 
 #define MILLISECONDS(n) (INT64CONST(n) * 1000)
 
 /*
- * The lowest bounds suit calls that are served at once, the highest suit requests that
- * wait for many reports.
+ * Low bounds are for calls that are served at once, high bounds for requests that wait for
+ * many heartbeats.
  */
 const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT] = {
 	MILLISECONDS(10), MILLISECONDS(50), MILLISECONDS(100), MILLISECONDS(250), MILLISECONDS(500),
@@ -280,9 +280,9 @@ yq_opportunistic_count_write(const YqOpportunisticCount *count)
 
 /* -- record containers --------------------------------------------------------- */
 
-/* Append rows directly to the tables, because there may be hundreds of thousands at once. */
+/* Appends rows directly to the tables, because hundreds of thousands of rows may be written at once. */
 
-/* Rows collected before they are written. */
+/* Rows that are collected, and then written together. */
 #define ROWS_PER_FLUSH 1000
 
 /* -- names ----------------------------------------------------------------- */
@@ -351,8 +351,8 @@ yq_decision_locality(const YqDecision *decision)
 }
 
 /*
- * Return the widest locality that the key permits.  If the container may run anywhere,
- * no other request matters.
+ * Return the widest locality that the key accepts.  If the container may run on any node,
+ * no other request needs to be checked.
  */
 static const char *
 farthest_name(const YqDecision *decision)
@@ -377,7 +377,7 @@ yq_decision_container_id(const YqDecision *decision)
 
 /* -- rows ------------------------------------------------------------------ */
 
-/* Columns of container_event, in table order. */
+/* Columns of container_event, in the order of the table. */
 enum
 {
 	EVENT_KIND,
@@ -402,7 +402,7 @@ enum
 	EVENT_COLUMNS
 };
 
-/* Columns of decision, in table order. */
+/* Columns of decision, in the order of the table. */
 enum
 {
 	DECISION_ID,
@@ -426,13 +426,13 @@ enum
 
 #define MOST_COLUMNS Max((int) EVENT_COLUMNS, (int) DECISION_COLUMNS)
 
-/* The table to which rows are appended, and the next row. */
+/* A table to which rows are appended, with the row that is being filled. */
 typedef struct Rows
 {
 	YqBulkInsert   *writer;
 	const YqHierarchy *hierarchy;
-	Oid			sequence;		/* sequence that numbers the events */
-	MemoryContext context;		/* memory for the values of a row; reset before the next row */
+	Oid			sequence;		/* sequence from which events are numbered */
+	MemoryContext context;		/* memory for the values of one row */
 	Datum		values[MOST_COLUMNS];
 	bool		nulls[MOST_COLUMNS];
 } Rows;
@@ -461,7 +461,7 @@ set_text(Rows *rows, int column, const char *value)
 		rows->values[column] = CStringGetTextDatum(value);
 }
 
-/* Write the row that "fill" makes from a decision. */
+/* Write a row, whose values "fill" takes from a decision. */
 static void
 put_decision_row(Rows *rows, const YqDecision *decision, void (*fill) (Rows *, const YqDecision *))
 {
@@ -483,11 +483,11 @@ close_rows(Rows *rows)
 
 /* -- order ---------------------------------------------------------------------- */
 
-/* Position of a decision among the decisions to be written. */
+/* A decision's position in the order of writing. */
 typedef struct Place
 {
 	const YqDecision *decision;
-	int			application;	/* position of its application in the list that is sorted by id */
+	int			application;	/* position of the decision's application in the list sorted by id */
 } Place;
 
 static int
@@ -504,9 +504,9 @@ compare_places(const void *a, const void *b)
 }
 
 /*
- * Sort decisions by container id, unless numbers of containers have reached seven
- * digits.  Charging settles events in that order.  The indexes on ids, which are the
- * widest, are then written page by page.
+ * Sort decisions by application and container number.  This is the order of container ids,
+ * unless container numbers have seven digits.  Charging settles events in that order.  The
+ * indexes on ids, which are the widest, are then filled page by page.
  */
 static Place *
 in_order(const YqLoadedCluster *loaded)
@@ -583,7 +583,7 @@ start_containers(const YqCluster *cluster, const Place *places, int count)
 
 /* -- decisions ------------------------------------------------------------------- */
 
-/* Take consecutive unused numbers.  Returns the first one. */
+/* Take consecutive unused numbers, and return the first of them. */
 static int64
 take_numbers(Relation relation, int64 count)
 {

@@ -32,8 +32,8 @@
 /* -- applications that still exist ----------------------------------------- */
 
 /*
- * Has the cycle changed the application?  Decisions serve requests; otherwise only
- * updates and counters change.
+ * Has the cycle changed the application?  It has if it made decisions for the application.
+ * Without decisions, only updates and counters can have changed.
  */
 static bool
 is_touched(const YqCluster *cluster, const YqClusterApplication *application)
@@ -84,10 +84,10 @@ add_leaves_of_applications(const List *applications, YqQueueLocks *locks)
 }
 
 /*
- * Leave out applications with an update of a container that has ended or changed.  Such
- * an application gets no container in this cycle, and the next cycle reads it again. No
- * other decision depends on a promotion by rule, so only the promotion itself is left
- * out.  Returns the remaining applications.
+ * Leave out the applications with an update of a container that has ended or changed.  Such
+ * an application gets no container in this cycle, and is read again before the next cycle.
+ * If the update is a promotion by rule, only the promotion is left out, because no other
+ * decision depends on it.  Returns the remaining applications.
  */
 static List *
 leave_out_changed(YqLoadedCluster *loaded, List *applications)
@@ -105,7 +105,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 			continue;
 		if (decision->key->update->is_by_rule)
 		{
-			/* the cluster counts the promotion, but the tables will not contain it */
+			/* the cluster contains this promotion, but the tables will not */
 			decision->is_void = loaded->is_overtaken = true;
 			continue;
 		}
@@ -115,7 +115,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 	return applications;
 }
 
-/* Collect the containers that "count" decisions kill, in the order of the decisions. */
+/* Collect the containers that the first "count" decisions kill, in the order of the decisions. */
 static YqPreemptedContainers
 collect_killed_for(const YqCluster *cluster, int first, int count)
 {
@@ -151,7 +151,7 @@ collect_killed(const YqCluster *cluster)
 	return collect_killed_for(cluster, 0, cluster->decision_count);
 }
 
-/* Mark the applications of decisions whose killed container has ended or changed in the meantime. */
+/* Mark the applications with decisions that would kill a container that has ended or changed since it was read. */
 static void
 mark_deprived(const YqCluster *cluster, const bool *is_claimed)
 {
@@ -170,9 +170,9 @@ mark_deprived(const YqCluster *cluster, const bool *is_claimed)
 }
 
 /*
- * Mark further applications.  No container is killed for a marked application.  Other
- * applications that may have got the rest of the freed resources are therefore marked,
- * too; this repeats until no more are found.
+ * Mark further applications.  Containers are not killed for a marked application.  Other
+ * applications may have got a part of the resources of these containers, so they are
+ * marked, too.  Repeat this until no application is added.
  */
 static void
 mark_without_room(const YqCluster *cluster)
@@ -205,8 +205,8 @@ mark_without_room(const YqCluster *cluster)
 }
 
 /*
- * Lock the containers that the decisions kill.  An application that cannot get all its
- * containers gets none in this cycle.  Returns the remaining applications.
+ * Lock the containers that the decisions kill.  If one of them cannot be locked, the
+ * application gets no containers in this cycle.  Returns the remaining applications.
  */
 static List *
 leave_out_deprived(const YqCluster *cluster, List *applications)
@@ -232,7 +232,7 @@ leave_out_deprived(const YqCluster *cluster, List *applications)
 	return left;
 }
 
-/* Add the leaves of killed containers whose requests are put back. */
+/* Add the leaves of killed containers that will be requested again. */
 static void
 add_leaves_of_unfetched(const YqCluster *cluster, YqQueueLocks *locks)
 {
@@ -250,7 +250,7 @@ add_leaves_of_unfetched(const YqCluster *cluster, YqQueueLocks *locks)
 	}
 }
 
-/* Containers that the cycle has ended. */
+/* Containers that the cycle has killed. */
 typedef struct Killed
 {
 	YqPreemptedContainers containers;
@@ -258,7 +258,7 @@ typedef struct Killed
 	const bool *is_ended;
 } Killed;
 
-/* End the killed containers.  They are locked, and unchanged since the cycle read them. */
+/* End the killed containers, which are locked and have not changed since the cycle read them. */
 static Killed
 end_killed(const YqCluster *cluster)
 {
@@ -273,8 +273,8 @@ end_killed(const YqCluster *cluster)
 }
 
 /*
- * Put requests back after the cycle has written its own requests, because the cluster
- * does not contain them.
+ * Request killed containers again.  This comes after the cycle's own requests have been
+ * written, because the cluster does not contain the restored requests.
  */
 static void
 put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
@@ -282,7 +282,7 @@ put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
 	loaded->is_overtaken |= yq_unfetched_containers_put_back(&killed->containers, killed->unfetched, killed->is_ended);
 }
 
-/* Drop decisions for applications that no longer exist, and void decisions. */
+/* Drop void decisions, and decisions for applications that no longer exist. */
 static void
 drop_void_decisions(YqCluster *cluster)
 {
@@ -296,7 +296,7 @@ drop_void_decisions(YqCluster *cluster)
 	cluster->decision_count = count;
 }
 
-/* State of the check whether applications are unchanged. */
+/* State of checking which applications are unchanged. */
 typedef struct Presence
 {
 	YqIndexScan *applications;
@@ -305,7 +305,7 @@ typedef struct Presence
 	Oid			active;
 } Presence;
 
-/* Is the application ACTIVE, and in its leaf? */
+/* Is the application ACTIVE, and still in the same leaf? */
 static bool
 is_present(const Presence *presence, const YqClusterApplication *application)
 {
@@ -325,7 +325,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 	return yq_varlena_is(queue, path);
 }
 
-/* Return the applications that are unchanged.  Mark all others. */
+/* Return the unchanged applications, and mark all other applications. */
 static List *
 find_present(const List *applications)
 {
@@ -353,10 +353,10 @@ find_present(const List *applications)
 }
 
 /*
- * Lock the applications whose rows the cycle writes, and return them.  The function
- * leaves out and marks applications that have ended or moved since they were read.  It
- * does the same with applications whose containers cannot be updated or killed now.
- * Decisions for these applications are dropped.
+ * Lock the applications whose rows the cycle will write, and return them.  Applications
+ * that have ended or moved since they were read are marked and left out.  So are
+ * applications with containers that cannot be updated or killed now.  Decisions for marked
+ * applications are dropped.
  */
 static List *
 find_touched(YqLoadedCluster *loaded)
@@ -379,7 +379,7 @@ find_touched(YqLoadedCluster *loaded)
 
 /* -- refused decisions ------------------------------------------------------ */
 
-/* Write the events of "count" decisions. */
+/* Write the events of "count" consecutive decisions. */
 static void
 write_events(void *argument, int first, int count)
 {
@@ -396,7 +396,7 @@ write_events(void *argument, int first, int count)
 	}
 }
 
-/* Hold back the container of an update, or the application of a new container with all its requests. */
+/* Hold back what a failed decision concerns: the container of an update, or the application of a new container. */
 static void
 refuse(void *argument, int subject, const ErrorData *error)
 {
@@ -422,7 +422,7 @@ yq_record_refusals(YqLoadedCluster *loaded)
 
 /* -- changing rows ------------------------------------------------------------ */
 
-/* A table that is opened when its first row changes. */
+/* A table that is opened before its first row is changed. */
 typedef struct Rows
 {
 	YqTable		table;
@@ -452,7 +452,7 @@ reservation_rows(void)
 	return (Rows) {.table = YQ_RESERVED_CONTAINER,.primary_key = "reserved_container_pkey",.columns = reservation_columns,.count = lengthof(reservation_columns)};
 }
 
-/* Delete reservations that were fulfilled or given up. */
+/* Delete the reservations that have been fulfilled or given up. */
 static void
 drop_reservations(const YqCluster *cluster)
 {
@@ -497,7 +497,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	yq_row_update_write(update);
 }
 
-/* Write reservations.  Replaces the reservation of an application that is no longer ACTIVE. */
+/* Write the reservations.  If the node's row belongs to an application that is no longer ACTIVE, it is replaced. */
 static void
 write_reservations(const YqCluster *cluster)
 {
@@ -520,16 +520,16 @@ static const char *const request_columns[] = {"application_id", "priority", "all
 static const char *const counter_columns[] = {"application_id", "priority", "allocation_request_id", "execution_type",
 	"opportunities", "missed_non_partitioned", "re_reservations"};
 
-/* Rows of an application in both tables. */
+/* The rows of an application in the tables of requests and of counters. */
 typedef struct RequestRows
 {
 	Rows		requests;
 	Rows		counters;
 	Datum		application_id;
-	Datum		execution_type; /* execution type of all requests of a cycle: GUARANTEED */
+	Datum		execution_type; /* execution type of the requests that cycles serve: GUARANTEED */
 } RequestRows;
 
-/* Write a request.  If the request is served, delete its row. */
+/* Write the count of a request, or delete its row if all its containers have been served. */
 static void
 write_resource_request(RequestRows *rows, const YqSchedulerKey *key, const YqResourceRequest *request)
 {
@@ -567,9 +567,9 @@ write_request_counters(RequestRows *rows, YqSchedulerKey *key)
 }
 
 /*
- * Write the counts of open requests.  When the count of a key for * is 0, its other
- * requests stay, and count if the key is requested again.  Counters also stay
- * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
+ * Write the counts of the changed requests.  If a key's count for * becomes 0, its other
+ * requests are kept, and count again when the key is requested again.  Counters are kept as
+ * well (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
 write_requests(const YqCluster *cluster, const List *applications)
@@ -637,7 +637,7 @@ write_attempt(Rows *rows, YqClusterApplication *application)
 	source->master = NULL;
 }
 
-/* Write the numbers of the next containers, and the containers of application masters. */
+/* Write each application's next container number, and the containers of application masters. */
 static void
 write_attempts(const YqCluster *cluster, const List *applications)
 {
@@ -657,8 +657,8 @@ write_attempts(const YqCluster *cluster, const List *applications)
 }
 
 /*
- * Write the end of demand for applications without open requests: they no longer have
- * outstanding requests.
+ * Record that applications have no outstanding requests any more, because all their
+ * requests have been served.
  */
 static void
 end_demand(const List *applications)
@@ -680,7 +680,7 @@ end_demand(const List *applications)
 	yq_row_update_close(rows.update);
 }
 
-/* Count the promotions by rule among the decisions for metrics. */
+/* Count the decisions that are promotions by rule, for metrics. */
 static void
 count_promoted(const YqCluster *cluster)
 {
@@ -693,27 +693,30 @@ count_promoted(const YqCluster *cluster)
 }
 
 /*
- * Record the decisions.  The order matters:
+ * Record the decisions.  The order is important:
  *
- *	1. Leaves are locked before any row is written.  Decisions for applications that have ended
- *	  or moved since they were read are dropped; later steps write the remaining decisions.
+ * 1.  Leaves are locked before any row is written.  Decisions for applications that have
+ * ended or moved since they were read are dropped.  The later steps write the remaining
+ * decisions.
  *
- *	2. Numbers that other containers already use are skipped before any id is written.
+ * 2.  Numbers that other containers already have are skipped before any id is written.
  *
- *	3. Killed containers end before the containers that replace them start.  Events of updates
- *	  follow the events of starts.
+ * 3.  Killed containers end before the containers that replace them start.  Events of
+ * updates follow the events of starts.
  *
- *	4. A node has only one row of reserved_container.  The former reservation is therefore
- *	  deleted before the new one is inserted.
+ * 4.  A node has only one row in reserved_container.  A node's old reservation is therefore
+ * deleted before its new reservation is inserted.
  *
- *	5. Changes of requests are recorded for other sessions while the cluster still knows the
- *	  state of the tables: write_requests() forgets the difference (YqSchedulerKey.written).
+ * 5.  Changes of requests are recorded for other sessions before they are written to the
+ * tables. write_requests() then sets the written state (YqSchedulerKey.written) to the new
+ * state, so the changes can no longer be found.
  *
- *	6. The end of demand is the last change of an application's row.  Its trigger need not
- *	  record the application again, because step 5 has done so.
+ * 6.  The end of demand is the last change of an application's row.  Step 5 has already
+ * recorded the application, so the row's trigger need not do it again.
  *
- *	7. Requests of containers that were killed before they were fetched are put back last.  The
- *	  cluster does not contain them, and would overwrite them with its own requests.
+ * 7.  The requests of containers that were killed before they were fetched are restored
+ * last.  The cluster does not contain these requests, so writing its own requests would
+ * overwrite them.
  */
 void
 yq_record_decisions(YqLoadedCluster *loaded)

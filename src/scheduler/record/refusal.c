@@ -17,9 +17,9 @@
 
 /* -- scheduler count ----------------------------------------------------------- */
 
-/* Count events of the scheduler for metrics. */
+/* Counts events of the scheduler for metrics. */
 
-/* Name of the count of subjects that rounds have left out because they could not be written. */
+/* Name of the count of subjects that rounds left out because they could not be written. */
 #define YQ_COUNT_REFUSED "refused"
 
 void
@@ -87,7 +87,7 @@ typedef struct Part
 	const YqRound *round;
 	int			first;
 	int			count;
-	int		   *subjects;		/* numbers of all refused subjects, with their errors */
+	int		   *subjects;		/* numbers of all refused subjects, with the errors */
 	ErrorData **errors;
 	int		   *refused;
 } Part;
@@ -100,7 +100,7 @@ do_part(void *argument)
 	part->round->work(part->round->argument, part->first, part->count);
 }
 
-/* Do the work of these subjects after that of earlier ones, because subjects may fail only in combination. */
+/* Do the work of these subjects after the work of all earlier subjects, because a failure may need both. */
 static void
 do_what_can_be(void *argument)
 {

@@ -29,9 +29,9 @@
 /* -- scheduler lock ------------------------------------------------------------ */
 
 /*
- * The scheduler's lock admits one allocation cycle at a time.
+ * The scheduler's lock lets only one allocation cycle run at a time.
  *
- * It is an object lock on yquota.application, and pg_locks shows it as such.  A lock on
+ * It is an object lock on yquota.application, and appears as such in pg_locks.  A lock on
  * the table itself would block autovacuum.
  */
 
@@ -82,7 +82,7 @@ yq_scheduler_lock_events(void)
 PG_FUNCTION_INFO_V1(yq_sql_note_application);
 PG_FUNCTION_INFO_V1(yq_sql_note_scheduler_change);
 
-/* Columns of scheduler_change, in table order. */
+/* Columns of scheduler_change, in the order of the table. */
 enum
 {
 	CHANGE_KIND,
@@ -105,7 +105,7 @@ enum
 	CHANGE_COLUMNS
 };
 
-/* Number of rows that are written at once. */
+/* Number of rows that are written together. */
 #define ROWS_AT_ONCE 100
 
 typedef struct Change
@@ -228,7 +228,7 @@ yq_scheduler_journal_everything(void)
 /* -- the scheduler's own statements ------------------------------------------ */
 
 static bool is_own = false;
-static bool expects_end_of_demand = false;	/* set only while is_own is set */
+static bool expects_end_of_demand = false;	/* set only while is_own is true */
 
 void
 yq_scheduler_journal_begin_own(void)
@@ -257,7 +257,7 @@ yq_scheduler_journal_end_own(void)
 
 /* -- triggers ------------------------------------------------------------------ */
 
-/* Return the change of an application, with the leaf and the user whose counters include it. */
+/* Return an application's change.  It names the leaf and the user whose counters may have changed, too. */
 static Change
 change_of(Relation relation, HeapTuple tuple)
 {
@@ -287,7 +287,7 @@ is_same(const Change *a, const Change *b)
 	return true;
 }
 
-/* Is the end of outstanding requests the only change of the application? */
+/* Has only the application's flag of outstanding requests changed, to false? */
 static bool
 ends_demand(Relation relation, HeapTuple before, HeapTuple after)
 {
@@ -340,8 +340,8 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 }
 
 /*
- * Trigger AFTER any change of a table of the scheduler FOR EACH STATEMENT.  An argument
- * names the kind of change that is recorded even for the scheduler's own statements.
+ * Trigger AFTER any change of the scheduler's tables FOR EACH STATEMENT.  An argument names
+ * a kind of change that is recorded even if the scheduler itself makes the change.
  */
 Datum
 yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)

@@ -29,7 +29,7 @@
 
 /* -- expected duration --------------------------------------------------------- */
 
-/* Read how long an application master expects OPPORTUNISTIC containers to run. */
+/* Reads how long an application master expects OPPORTUNISTIC containers to run. */
 
 #define MAX_DURATION (INT64CONST(36500) * USECS_PER_DAY)
 
@@ -60,13 +60,13 @@ yq_expected_duration_interval(int64 duration)
 
 /* -- opportunistic request ----------------------------------------------------- */
 
-/* Merge requests for OPPORTUNISTIC containers. */
+/* Merges requests for OPPORTUNISTIC containers. */
 
 #define KEY_OF_ENTRY(alias) \
 	alias ".application_id = $1 AND " alias ".priority = $2 AND " alias ".allocation_request_id = $3 " \
 	"AND " alias ".execution_type = 'OPPORTUNISTIC' "
 
-/* Parameters of all statements. */
+/* Parameters that all statements have. */
 typedef enum Parameter
 {
 	PARAMETER_APPLICATION_ID,
@@ -97,8 +97,8 @@ is_unmanaged(const char *application_id)
 }
 
 /*
- * Check that no local scheduler decides.  In YARN, the proxy on the application
- * master's node enforces this.
+ * Check that the call does not bypass a local scheduler.  In YARN, the proxy on the
+ * application master's node ensures this.
  */
 static void
 check_is_central(const char *application_id)
@@ -112,9 +112,9 @@ check_is_central(const char *application_id)
 }
 
 /*
- * Check that OPPORTUNISTIC containers can be requested here.  Otherwise
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE names the property that disables them, or
- * that lets local schedulers of nodes allocate them.
+ * Check that OPPORTUNISTIC containers can be requested here.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE names the property that turns them off, or that
+ * leaves their allocation to the local schedulers of nodes.
  */
 static void
 opportunistic_request_check_enabled(const char *application_id)
@@ -130,7 +130,7 @@ opportunistic_request_check_enabled(const char *application_id)
 
 /* -- the entry ----------------------------------------------------------------------- */
 
-/* Delete an entry of another size that is no longer wanted.  Returns false if the entry is still wanted. */
+/* Delete an entry of another size if no more containers of it are wanted.  Returns false if some are. */
 static bool
 drop_other_size(Datum *values)
 {
@@ -145,8 +145,8 @@ drop_other_size(Datum *values)
 }
 
 /*
- * Write an entry.  An existing entry keeps its count unless the request is for *.
- * Returns false if an entry of another size exists.
+ * Write an entry.  The count of an existing entry changes only if the request is for *.
+ * Returns false if there is an entry of another size.
  */
 static bool
 write_entry(Datum *values)
@@ -227,15 +227,16 @@ asked_allocation(const YqRequester *requester, const YqContainerRequest *request
 }
 
 /*
- * Merge a request, whose name and count are valid.  A request for * sets the count of
- * the entry.  A request for a node or a rack sets the count of that node or rack; 0
- * removes it.  The first request of an entry also sets the entry's count, whatever name
- * it has.  The label is kept but not checked, because no allocation uses it.
+ * Merge a request; its name and count have been checked.  A request for * sets the count of
+ * its entry.  A request for a node or a rack sets the count of that node or rack, and
+ * removes it if the count is 0.  The request that creates an entry also sets the entry's
+ * count, even if it is not for *.  The label is stored without a check, because no
+ * allocation uses it.
  *
- * ERRCODE_INVALID_PARAMETER_VALUE reports an unknown resource type, an amount below 0,
- * or a size that differs from the size of an entry that is still wanted.  An entry with
- * count 0 is replaced.  The caller holds the lock of the application's leaf, and may
- * hold the lock of cycles.
+ * Raises ERRCODE_INVALID_PARAMETER_VALUE for an unknown resource type and for an amount
+ * below 0.  Also raises it if an entry of another size still has wanted containers.  An
+ * entry with count 0 is replaced.  The caller holds the lock of the application's leaf, and
+ * may hold the lock of cycles.
  */
 static void
 opportunistic_request_merge(const YqRequester *requester, const YqContainerRequest *request)
@@ -265,14 +266,14 @@ opportunistic_request_merge(const YqRequester *requester, const YqContainerReque
 
 /* -- container request --------------------------------------------------------- */
 
-/* Longest name that the columns of yquota.resource_request allow. */
+/* Largest length of names in the columns of yquota.resource_request. */
 #define NAME_MAX_BYTES 255
 
 /* -- the requesting application -------------------------------------------- */
 
 /*
- * Does the application have its master?  A managed application cannot request
- * containers before it has received the container of its master.
+ * Does the application have its master?  A managed application cannot request containers
+ * before the container of its master has been allocated.
  */
 static bool
 has_master(const char *application_id)
@@ -290,10 +291,10 @@ has_master(const char *application_id)
 }
 
 /*
- * May the application request containers?  After a move, an application may wait in its
- * new queue until there is room for its master.  In the meantime the master continues
- * to run and to request containers (CapacityScheduler.allocate()).  The scheduler
- * serves the requests when the application is ACTIVE again.
+ * May the application request containers?  An application that was moved may have to wait
+ * in its new queue until there is room for its master.  Its master still runs, and may
+ * still request containers (CapacityScheduler.allocate()).  The requests are served when
+ * the application is ACTIVE again.
  */
 bool
 yq_requester_may_ask(const YqApplication *application)
@@ -402,7 +403,7 @@ check_container_request(const YqRequester *requester, const YqContainerRequest *
 		opportunistic_request_check_enabled(requester->application->application_id);
 		return;
 	}
-	/* a label that consists of blanks counts as no label: SchedulerUtils.validateResourceRequest() */
+	/* a label of blanks counts as no label: SchedulerUtils.validateResourceRequest() */
 	if (!is_anywhere(request) && request->label != NULL && strspn(request->label, " \t\r\n") < strlen(request->label))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -464,7 +465,7 @@ write_request(const YqRequester *requester, const YqContainerRequest *request)
 	(void) yq_saved_plan_execute(&upsert, values, nulls);
 }
 
-/* Delete the GUARANTEED requests with a priority and allocation request id whose count for * is 0. */
+/* Delete the GUARANTEED requests of a key (priority and allocation request id) whose count for * is 0. */
 static void
 drop_void_requests(const char *application_id)
 {
@@ -480,7 +481,7 @@ drop_void_requests(const char *application_id)
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Is there a GUARANTEED request?  Cycles do not serve OPPORTUNISTIC requests. */
+/* Is any of the requests GUARANTEED?  Cycles do not serve OPPORTUNISTIC requests. */
 static bool
 has_guaranteed_request(const YqContainerRequest *requests, int count)
 {
@@ -601,7 +602,7 @@ yq_containers_release(Datum container_ids)
 
 /* -- request row --------------------------------------------------------------- */
 
-/* Read rows of the type yquota.container_request as requests. */
+/* Reads rows of the type yquota.container_request as requests. */
 
 /* Attributes of yquota.container_request, in order. */
 typedef enum RequestAttribute

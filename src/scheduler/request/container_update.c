@@ -40,22 +40,22 @@ yq_update_refusal_name(YqUpdateRefusal refusal)
 
 /* -- the running container ------------------------------------------------- */
 
-/* A container as charging has recorded it, with its pending update. */
+/* A container from charging's tables, with its pending update. */
 typedef struct Running
 {
 	bool		is_found;
 	const char *queue;
-	const char *node;			/* NULL: its node is unknown */
+	const char *node;			/* NULL: the node is unknown */
 	const char *label;
 	Datum		allocation;
 	int64	   *amounts;
 	bool		is_guaranteed;
 	int32		version;
-	bool		is_pending;		/* an update is pending */
+	bool		is_pending;		/* the container has a pending update */
 	bool		is_promotion;	/* the pending update is a promotion */
 } Running;
 
-/* Columns of the statement, in its order. */
+/* Columns of the statement, in order. */
 typedef enum RunningColumn
 {
 	RUNNING_NODE,
@@ -104,9 +104,9 @@ look_up(const YqRequester *requester, const char *container_id)
 }
 
 /*
- * Lock containers of an application until the transaction ends, in the order in which
- * charging locks them.  If another transaction changes a container, it replaces the
- * row, so the lock has to be taken again.
+ * Lock containers of an application until the transaction ends, in the same order as
+ * charging.  If another transaction has changed a container, that container has a new row,
+ * which is then locked.
  */
 static void
 lock_containers(const YqRequester *requester, const YqUpdateRequest *requests, int count)
@@ -136,12 +136,12 @@ lock_containers(const YqRequester *requester, const YqUpdateRequest *requests, i
 
 /* -- the requested update -------------------------------------------------- */
 
-/* A request, the running container, and the planned action. */
+/* A request for an update, with the running container and the action to take. */
 typedef struct UpdatePlan
 {
 	const YqUpdateRequest *request;
 	Running		running;
-	int64	   *target;			/* size after rounding as in YARN; NULL for a change of the execution type */
+	int64	   *target;			/* new size, rounded as in YARN; NULL: the execution type changes */
 	YqUpdateOutcome *outcome;
 } UpdatePlan;
 
@@ -156,8 +156,8 @@ check_update_request(const YqUpdateRequest *request)
 }
 
 /*
- * Check memory and cores only, as RMServerUtils does.  Larger amounts of other types
- * are reduced to the maximum.
+ * Check only memory and cores, as RMServerUtils does.  Amounts of other types are reduced
+ * to the maximum if they exceed it.
  */
 static bool
 is_in_range(const int64 *amounts, const int64 *maximum)
@@ -170,7 +170,7 @@ is_in_range(const int64 *amounts, const int64 *maximum)
 	return true;
 }
 
-/* Return the number of types that the calculator compares; the default calculator compares memory only. */
+/* Return how many types the calculator compares.  The default calculator compares only memory. */
 static int
 types_compared(const YqHierarchy *hierarchy)
 {
@@ -178,8 +178,8 @@ types_compared(const YqHierarchy *hierarchy)
 }
 
 /*
- * Compare sizes.  A request that increases one type and decreases another changes only
- * the type that increases.
+ * Compare sizes.  If a request increases some types and decreases others, only the
+ * increases count.
  */
 static YqUpdateAction
 compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *present)
@@ -197,9 +197,9 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 }
 
 /*
- * Choose the action of a change of size.  If rounding raises a smaller request to the
- * present allocation, the action is a decrease to the present allocation.  Hadoop goes
- * by the type of the request, and counts a version.
+ * Choose the action for a change of size.  A requested decrease may be rounded up to the
+ * current allocation.  The action is then still a decrease, which changes only the version;
+ * Hadoop also decides by the type of the request.
  */
 static YqUpdateAction
 action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)
@@ -240,20 +240,20 @@ plan_type(UpdatePlan *plan)
 	if (plan->request->is_guaranteed == plan->running.is_guaranteed)
 		return YQ_UPDATE_ACCEPTED;
 	plan->outcome->action = plan->request->is_guaranteed ? YQ_UPDATE_PROMOTE : YQ_UPDATE_DEMOTE;
-	/* a new increase replaces a pending increase, but not a pending promotion */
+	/* a new increase replaces a pending increase, but a pending promotion has precedence */
 	if (plan->request->is_guaranteed && plan->running.is_pending)
 		return YQ_UPDATE_OUTSTANDING;
 	return YQ_UPDATE_ACCEPTED;
 }
 
-/* Make the checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in the same order. */
+/* Check a request in the same order as RMServerUtils.validateAndSplitUpdateResourceRequests(). */
 static YqUpdateRefusal
 make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 {
 	UpdatePlan *plan = &plans[number];
 
 	plan->running = look_up(requester, plan->request->container_id);
-	/* a container can only grow on a known node */
+	/* a container whose node is unknown cannot be enlarged */
 	if (!plan->running.is_found || plan->running.node == NULL)
 		return YQ_UPDATE_INVALID_CONTAINER;
 	if (plan->request->version != plan->running.version)
@@ -271,8 +271,8 @@ make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 /* -- application of the plans ------------------------------------------------ */
 
 /*
- * Use up a container number.  In Hadoop, each decrease makes an empty container that
- * has a name of its own.
+ * Use up a container number.  For each decrease, Hadoop creates an empty container with an
+ * id of its own.
  */
 static void
 use_up_number(const char *application_id)
@@ -299,7 +299,7 @@ cancel_pending(const char *container_id)
 	(void) yq_saved_plan_execute(&cancel, values, NULL);
 }
 
-/* Delete the earlier decisions about the containers.  A new update acknowledges these decisions. */
+/* Delete earlier decisions about the containers.  A request for an update acknowledges them. */
 static void
 forget_decisions(const UpdatePlan *plans, int count)
 {
@@ -320,7 +320,7 @@ forget_decisions(const UpdatePlan *plans, int count)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
-/* Return the partition that was requested for the container, if the queue may still request it. */
+/* Return the container's requested partition if the queue may still request it. */
 static const char *
 update_label(const YqRequester *requester, const Running *running)
 {
@@ -333,8 +333,8 @@ update_label(const YqRequester *requester, const Running *running)
 }
 
 /*
- * Wait for the missing amount on the node of the container.  An existing reservation
- * for the update is given up if its size differs.
+ * Make the update wait for the missing amount on the container's node.  If the update has a
+ * reservation of another size, the reservation is given up.
  */
 static void
 make_pending(const YqRequester *requester, const UpdatePlan *plan, const char *update_type, const int64 *missing)
@@ -413,7 +413,7 @@ do_plan(const YqRequester *requester, const UpdatePlan *plan)
 	}
 }
 
-/* Count the updates for metrics. */
+/* Count the updates of each kind for metrics. */
 static void
 count_demoted(const YqUpdateOutcome *outcomes, int count)
 {
@@ -456,7 +456,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 		outcomes[i].refusal = make_update_plan(&requester, plans, i);
 	}
 	yq_scheduler_journal_begin_own();
-	/* order of AbstractYarnScheduler: promotions, increases, demotions, decreases */
+	/* the order of AbstractYarnScheduler: promotions, increases, demotions, decreases */
 	for (YqUpdateAction action = YQ_UPDATE_NOTHING; action <= YQ_UPDATE_DECREASE; action++)
 	{
 		for (int i = 0; i < count; i++)
@@ -489,7 +489,7 @@ are_void(void)
 	return yq_saved_plan_execute(&look_up, NULL, NULL) > 0;
 }
 
-/* Return the ids of applications with pending updates of containers that have ended. */
+/* Return the ids of applications that have pending updates of ended containers. */
 static List *
 drop_void(void)
 {
@@ -513,7 +513,7 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE) || !are_void())
 		return;
 	yq_scheduler_lock_leaves(hierarchy);
-	/* every cycle reads these applications again */
+	/* each cycle reads these applications again */
 	yq_scheduler_journal_begin_own();
 	ids = drop_void();
 	foreach(cell, ids)
