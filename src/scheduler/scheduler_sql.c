@@ -54,9 +54,9 @@ typedef enum ResultColumn
 typedef struct ResultRow
 {
 	const YqHierarchy *hierarchy;
-	MemoryContext context;		/* values of this row only */
-	Datum	   *paths;			/* paths of queues, by number; 0: not computed yet */
-	const YqClusterNode *node;	/* node of node_name; NULL for none */
+	MemoryContext context;		/* memory for the values of the current row */
+	Datum	   *paths;			/* paths of queues, by number of the queue; 0: not computed yet */
+	const YqClusterNode *node;	/* node to which node_name belongs; NULL: none */
 	Datum		node_name;
 	Datum		values[RESULT_COLUMNS];
 	bool		nulls[RESULT_COLUMNS];
@@ -192,7 +192,7 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
 	ResultRow	row = {.hierarchy = cluster->hierarchy};
-	/* do not use the memory of the cluster, because the session may keep the cluster */
+	/* do not allocate in the cluster's memory, because the session may keep the cluster */
 	MemoryContext all = AllocSetContextCreate(CurrentMemoryContext, "yquota decisions", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller;
 

@@ -22,8 +22,8 @@
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
- * Load the cluster, or read compacted counters, before the caller takes the scheduler's
- * lock.  yq_cluster_cache_get() then has little to read.
+ * Before the caller takes the scheduler's lock, load the cluster or read compacted
+ * counters, so that yq_cluster_cache_get() has little left to read.
  */
 extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 
@@ -31,17 +31,17 @@ extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 extern void yq_cluster_cache_catch_up(YqHierarchy *hierarchy);
 
 /*
- * Return the cluster with all its nodes for reading without the lock, as committed now
- * and as changed by this transaction.  The cluster is valid until the session's next
- * cycle or reading.  The caller must not change it.  Returns NULL on a standby, and
- * when yq_cluster_cache_get() would return NULL because no cluster can be kept.
+ * Return the cluster with all its nodes, for reading without the lock.  It contains
+ * committed data and the changes of this transaction.  It is valid until the session's next
+ * cycle or reading, and the caller must not change it.  Returns NULL on a standby, and
+ * whenever yq_cluster_cache_get() would return NULL.
  */
 extern YqLoadedCluster *yq_cluster_cache_read(YqHierarchy *hierarchy);
 
 /* Note that a cycle over the cluster has ended and that its decisions are recorded. */
 extern void yq_cluster_cache_end_cycle(YqLoadedCluster *loaded);
 
-/* Does the session keep a cluster of this hierarchy that contains the present nodes? */
+/* Does the session keep a cluster that was made from this hierarchy and contains its current nodes? */
 extern bool yq_cluster_cache_is_of(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_CLUSTER_CACHE_H */

@@ -19,11 +19,11 @@
 extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
 
 /*
- * Serve an update key that is not among the keys of its application.  The limits of the
- * node, the queues and the user must all have room for it now.  The update makes no
- * reservation, gives up no reservation, and kills no killable container.  The caller
- * has finished the searches for the node.  Returns true if the key was served; the last
- * decision of the cluster is then for this key.
+ * Serve the key of an update that is not among the keys of its application.  The key is
+ * served only if there is room now within the limits of the node, queues and user.  It
+ * never makes or gives up a reservation, and never kills a container.  The caller must have
+ * finished its searches on the node.  Returns true if the key was served; the last decision
+ * of the cluster is then for this key.
  */
 extern bool yq_assign_update(YqCluster *cluster, YqClusterNode *node, YqSchedulerKey *key);
 

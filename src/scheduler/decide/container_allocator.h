@@ -15,9 +15,9 @@
 /* -- explain ------------------------------------------------------------------- */
 
 /*
- * Note skipped queues and applications, with the limit that they have reached.
+ * Records skipped queues and applications, with the limit that they have reached.
  *
- * Only an explaining cluster keeps notes.  The functions copy the amounts.
+ * Only a cluster with "explains" keeps these records.  The functions copy the amounts.
  */
 
 /* Note a skip. */
@@ -38,10 +38,10 @@ typedef enum YqOutcome
 {
 	YQ_OUTCOME_ALLOCATED,
 	YQ_OUTCOME_RESERVED,		/* the node is reserved, perhaps again */
-	YQ_OUTCOME_RELEASED,		/* the reservation is no longer wanted */
-	YQ_OUTCOME_APPLICATION_SKIPPED, /* the next application may get a container */
-	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue may not use that much; its headroom is kept for it */
-	YQ_OUTCOME_NOTHING			/* the queue gets nothing, and later applications must not overtake */
+	YQ_OUTCOME_RELEASED,		/* an existing reservation is no longer wanted */
+	YQ_OUTCOME_APPLICATION_SKIPPED, /* continue with the next application */
+	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue reached its limit; its headroom is kept for it */
+	YQ_OUTCOME_NOTHING			/* the queue gets nothing, so that later applications cannot overtake */
 } YqOutcome;
 
 typedef struct YqProposal
@@ -54,7 +54,7 @@ typedef struct YqProposal
 	YqLocality	request_locality;
 	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
 	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
-	int			kills;			/* number of killable containers, the first of the node, that are killed for it */
+	int			kills;			/* number of killable containers to kill, from the first one of the node */
 } YqProposal;
 
 /*

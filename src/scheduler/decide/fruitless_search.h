@@ -24,8 +24,8 @@
 #include "scheduler/decide/container_allocator.h"
 
 /*
- * Return whether a search would have the same *outcome as the last search.  If so, this
- * call counts as a search.
+ * Return whether a search would have the same outcome as the last one.  If so, set
+ * *outcome, and count this call as a search.
  */
 extern bool yq_fruitless_search_repeats(YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
 										const YqLimits *limits, YqOutcome *outcome);
@@ -37,13 +37,13 @@ extern void yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, 
 /* Note that the search has reached a key that passed all limits. */
 extern void yq_fruitless_search_visit(YqCluster *cluster, YqSchedulerKey *key);
 
-/* End the search.  If it assigned a container, the commit forgets the search. */
+/* End the search.  A search that assigned a container is forgotten when the container is committed. */
 extern void yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome);
 
-/* Add the repetitions, because the counters of the leaf's keys are about to be used. */
+/* Add the skipped repetitions to the counters of the leaf's keys, before the counters are used. */
 extern void yq_fruitless_search_count(YqClusterQueue *leaf);
 
-/* Add the repetitions and forget the search, because a decision is committed in the leaf. */
+/* Add the skipped repetitions and forget the search.  Called when a decision is committed in the leaf. */
 extern void yq_fruitless_search_forget(YqClusterQueue *leaf);
 
 /* Forget the searches of all leaves at the end of the cycle. */

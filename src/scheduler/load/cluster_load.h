@@ -16,18 +16,18 @@
 /* -- cycle change -------------------------------------------------------------- */
 
 /*
- * Change of a request, or of the reservation of a node, by a cycle: a row of
- * scheduler_change.
+ * A row of scheduler_change: the change that a cycle has made to a request, or to the
+ * reservation of a node.
  *
  * Sessions that keep a cluster apply these changes instead of reading the application
- * again.  A change contains the state after the cycle.  Therefore only the last change
- * of a request or node counts, and applying a change twice does no harm.
+ * again.  Each change contains the state after the cycle.  For each request and node, only
+ * the last change matters, and a change may be applied twice.
  */
 
 typedef struct YqCycleChange
 {
 	XLogRecPtr	log_position;	/* orders cycles */
-	const char *application_id; /* NULL: no application reserves the node now; other fields are not set */
+	const char *application_id; /* NULL: the node has no reservation any more, and the other members are not set */
 	int64		next_container; /* number of the application's next container */
 	int32		priority;		/* priority of the key */
 	int64		allocation_request_id;	/* id of the key */
@@ -44,9 +44,10 @@ typedef struct YqCycleChange
 } YqCycleChange;
 
 /*
- * Apply changes (YqCycleChange), in any order, to a cluster that contains all earlier
- * changes.  Returns the ids (char *) of applications that differ from the state that
- * the cycles have recorded.  The caller reads these applications again.
+ * Apply changes (YqCycleChange) to a cluster that contains all earlier changes.  The
+ * changes may be in any order.  Returns the ids (char *) of applications whose state
+ * differs from the state that the cycles recorded; the caller reads these applications
+ * again.
  */
 extern List *yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes);
 
@@ -67,8 +68,8 @@ extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nod
 										Snapshot snapshot);
 
 /*
- * Check that no events wait for charging, because usage is unknown until they are
- * charged: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * Check that no events are waiting to be charged, because usage is unknown until they are
+ * charged.  Raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
  */
 extern void yq_cluster_check_charging(void);
 

@@ -23,8 +23,8 @@ extern const YqJournal yq_usage_journal;
 extern void yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot);
 
 /*
- * Add the deltas that have not been seen.  The cluster already counts the deltas of the
- * transaction seen->own. Returns their number.
+ * Add the deltas that have not been seen yet, and return their number.  Deltas of the
+ * transaction seen->own are not added, because the cluster already contains them.
  */
 extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot);
 
@@ -36,7 +36,7 @@ typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;
 	pg_uuid_t	content;		/* does not change if only deltas of other transactions are compacted */
-	FullTransactionId compacted_before;	/* the last compaction skipped this transaction and later ones ... */
+	FullTransactionId compacted_before;	/* transactions that the last compaction skipped: this one, later ones ... */
 	FullTransactionId *compacted_but; /* ... and these (palloc'd) */
 	int			compacted_but_count;
 } YqUsageVersion;
@@ -44,8 +44,8 @@ typedef struct YqUsageVersion
 extern YqUsageVersion yq_usage_version(Snapshot snapshot);
 
 /*
- * Does the state differ from a known state only by the compaction of deltas that have
- * all been seen?  Deltas of the transaction seen->own count as not seen.
+ * Is the only difference from a known state that deltas were compacted which have all been
+ * seen?  Deltas of the transaction seen->own do not count as seen.
  */
 extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
 

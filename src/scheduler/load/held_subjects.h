@@ -18,7 +18,7 @@
 #define YQ_ROUND_EXPIRY "expiry"
 #define YQ_ROUND_LIFETIME "end_expired_applications"
 
-/* SQL: does the round hold back the subject, an expression of type text? */
+/* SQL condition: the round holds back this subject, an expression of type text */
 #define YQ_IS_HELD(round, subject) \
 	"EXISTS (SELECT FROM yquota.scheduler_refusal AS f WHERE f.round = '" round "' AND f.subject = " subject \
 	" AND f.held_until > yquota.clock())"

@@ -40,15 +40,15 @@ typedef struct YqLoadedApplication
 	const char *project;		/* the paying project */
 	int			attempt;		/* number of its application master */
 	int64		next_container; /* as in application_attempt */
-	bool		is_gone;		/* the application ended or moved while the cycle decided */
+	bool		is_gone;		/* the application ended or moved during the cycle */
 	bool		is_decided;		/* the cycle has decisions for the application; see record_decisions.c */
-	bool		has_other_changes;	/* not only requests and reservations: see record/record_applications.c */
+	bool		has_other_changes;	/* more than requests and reservations changed: see record/record_applications.c */
 	bool		is_followed;	/* the application has changed and is not settled: see cluster_load.c */
 	const YqDecision *master;	/* decision that starts its application master; see record_decisions.c */
 	int64		read_below;	/* containers of the attempt with smaller numbers were read: see user_containers.h */
 	bool		holds_elsewhere;	/* some of its containers count for another leaf or user */
 	int			place;			/* position by id among changed applications; see record_containers.c */
-	int64	   *renumbered;		/* replaces the numbers from next_container on; see container_number.c */
+	int64	   *renumbered;		/* the number after next_container that is really used; see container_number.c */
 } YqLoadedApplication;
 
 #define yq_loaded(application) ((YqLoadedApplication *) (application)->source)
@@ -59,14 +59,14 @@ typedef struct YqLoadedCluster
 	struct YqClusterLoader *loader;
 	List	   *changed;		/* applications that the cycle has changed in the tables: YqClusterApplication */
 	List	   *unpaid;			/* applications without a paying project: YqClusterApplication with only id and leaf */
-	List	   *refused;		/* applications left out because their decisions could not be written, as above */
+	List	   *refused;		/* likewise for applications that are left out because of a failed decision */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that every cycle has to read again */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared yet */
 	HTAB	   *strays;			/* names of missing queues that have containers or applications; NULL: none so far */
 	MemoryContext killable_context; /* context of the killable containers; NULL: there were none so far */
 	bool		has_stale_killable;	/* killable containers may have ended or changed; they are read again */
-	bool		is_overtaken;	/* the cycle has put back requests that the cluster does not contain */
+	bool		is_overtaken;	/* the cycle has restored requests that the cluster does not contain */
 	bool		has_refused;	/* set by record_decisions.c when a further subject is held back */
 	bool		is_kept;		/* the cluster outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
@@ -106,7 +106,7 @@ typedef struct YqClusterLoader
 	HTAB	   *users;			/* by leaf and name */
 	List	   *added;			/* applications that the present reading has added: YqClusterApplication */
 	HTAB	   *held;			/* containers of applications before the reload, by id; NULL for none */
-	bool		is_contradictory;	/* the rows contradict the rows of other applications */
+	bool		is_contradictory;	/* the rows contradict rows that other applications have */
 	YqClusterApplication *sorted;	/* application of the rows that are read now, or NULL */
 	int			sorted_keys;	/* number of its leading sorted keys, which existed before these rows */
 } YqClusterLoader;
@@ -159,8 +159,8 @@ extern HTAB *yq_loader_make_users(const YqCluster *cluster);
 /* Load the containers that lazy preemption has made killable. */
 
 /*
- * Set the killable containers that run according to a snapshot.  It must be the
- * snapshot by which usage was read.  Containers of unknown queues are left out.
+ * Set the killable containers that a snapshot sees running.  Usage must have been read with
+ * the same snapshot.  Containers of unknown queues are left out.
  */
 extern void yq_cluster_read_killable(YqLoadedCluster *loaded, Snapshot snapshot);
 

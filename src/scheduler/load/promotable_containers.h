@@ -22,7 +22,7 @@ typedef struct YqPromotableContainer
 	YqContainerUpdate update;
 	YqResourceRequest requests[2];
 	YqClusterNode *node;
-	bool		is_elsewhere;	/* charging counts it for another queue or user than the cluster */
+	bool		is_elsewhere;	/* charging counts it for a queue or user that differs from the cluster's */
 } YqPromotableContainer;
 
 /*

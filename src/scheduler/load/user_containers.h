@@ -18,9 +18,9 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Set the used resources of the applications that the loader has added.  If the values
- * from before the reload were remembered, the function uses these.  Otherwise it adds
- * up the application's containers.
+ * Set the used resources of the applications that the loader has added.  Values remembered
+ * from before the reload are used if there are any.  Otherwise the application's containers
+ * are added up.
  */
 extern void yq_user_containers_read(YqClusterLoader *loader);
 
@@ -29,9 +29,9 @@ extern void yq_user_containers_remember(const YqClusterLoader *loader, const YqC
 extern void yq_user_containers_end_again(YqClusterLoader *loader);
 
 /*
- * Set the used resources of the applications of a leaf's stale users (a loaded
- * cluster's complete_leaf).  The scheduler calls it only when a cycle reaches the leaf,
- * because most cycles reach few leaves.
+ * Set the used resources of the applications of stale users in a leaf (complete_leaf of a
+ * loaded cluster).  This is called only when a cycle reaches the leaf, because most cycles
+ * reach few leaves.
  */
 extern void yq_user_containers_refresh(YqCluster *cluster, YqClusterQueue *leaf);
 

@@ -15,7 +15,7 @@
 
 #define YQ_PREEMPTION_REASON_FIGURES 5
 
-/* Amounts of a round at the time when a container's wait ended. */
+/* Amounts that a preemption round recorded when a container's wait ended. */
 typedef struct YqPreemptionReason
 {
 	const char *selector;
@@ -41,7 +41,7 @@ typedef struct YqPreemptedContainers
 /* Make columns with room for this many containers.  Optional columns are NULL. */
 extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
-/* Write one row for a container and decision.  Write no second row after a lost reply or a forgotten mark. */
+/* Write one row per container and decision.  A lost reply or a forgotten mark does not cause a second row. */
 #define YQ_PREEMPTED_TELL(decision, advised) \
 	", told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
 	"allocation_request_id, decided_at, advised) " \
@@ -62,7 +62,7 @@ extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datu
  * which containers they have found.
  */
 
-/* Lock the containers that are exactly as the caller has read them; smaller ones do not count. */
+/* Lock the containers that have exactly the size that the caller has read. */
 extern bool *yq_preempted_containers_claim(const YqPreemptedContainers *containers);
 
 /*
@@ -102,13 +102,13 @@ extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *
 /* State of a container before it ends. */
 typedef struct YqUnfetchedContainer
 {
-	bool		is_unfetched;	/* its start is not acknowledged; otherwise the next field is not set */
+	bool		is_unfetched;	/* the start is not acknowledged; if false, the next member is not set */
 	const char *asked_label;	/* NULL: the container is not requested again */
 } YqUnfetchedContainer;
 
 /*
- * Find the unfetched containers before they end.  The result is indexed by container;
- * NULL when there is none.
+ * Find the unfetched containers before they end.  The result is indexed by container, or
+ * NULL if there are none.
  */
 extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedContainers *containers);
 

@@ -43,10 +43,9 @@ extern void yq_update_events_take_back(Datum container_ids, TimestampTz now, int
 
 /*
  * Lock the container that a cycle wants to update, until the transaction ends.  Returns
- * false when the container has ended, or when its size differs from that in the cycle's
- * cluster.  Also returns false when another transaction has locked it, because the
- * cycle does not wait.  For a promotion by rule, the container must also be
- * OPPORTUNISTIC and running.
+ * false if the container has ended, or if its size differs from its size in the cluster.
+ * Also returns false if another transaction has locked it, because a cycle does not wait.
+ * A container that is promoted by rule must also be OPPORTUNISTIC and running.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 

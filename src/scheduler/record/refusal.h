@@ -32,11 +32,10 @@ extern void yq_scheduler_count_add(const char *name, int64 number);
 /* -- refusal ------------------------------------------------------------------- */
 
 /*
- * A round writes its rows in one subtransaction.  If this fails because of some rows,
- * the round finds these rows by writing each in a subtransaction of its own.  It leaves
- * out their subjects and writes the others.  A row of yquota.scheduler_refusal contains
- * the reason.  The subject is held back for a while, so that it does not fail every
- * round.
+ * A round writes its rows in a subtransaction.  If the subtransaction fails, the round
+ * writes the rows of each subject in a separate subtransaction, and leaves out the subjects
+ * that fail.  A row of yquota.scheduler_refusal contains the reason.  Such a subject is
+ * held back for a while, so that it does not fail in every round.
  */
 
 /*

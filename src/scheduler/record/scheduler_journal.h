@@ -30,7 +30,7 @@
 /* ExclusiveLock for a cycle or a change of nodes, ShareLock for changes of requests. */
 extern void yq_scheduler_lock(LOCKMODE mode);
 
-/* Take the lock without waiting.  Returns false when another transaction holds it. */
+/* Take the lock if it is free.  Returns false if another transaction holds it. */
 extern bool yq_scheduler_try_lock(LOCKMODE mode);
 
 /*
@@ -42,9 +42,9 @@ extern bool yq_scheduler_try_lock(LOCKMODE mode);
 extern void yq_scheduler_lock_leaves(const YqHierarchy *hierarchy);
 
 /*
- * Take the lock on the log of events that a statement which sends events takes.  The
- * lock comes after the leaves and before any container, because a transaction that
- * blocks all events may wait for a container.
+ * Take the lock on the event log that statements which send events take.  It is taken after
+ * the leaves and before any container, because a transaction that blocks all events may
+ * wait for a container.
  */
 extern void yq_scheduler_lock_events(void);
 
@@ -67,7 +67,7 @@ extern void yq_scheduler_lock_events(void);
 #define YQ_CHANGE_EVERYTHING 'e'
 #define YQ_CHANGE_KILLABLE 'k'
 
-/* Record changes of the applications with these ids (char *). */
+/* Record that applications with these ids (char *) have changed. */
 extern void yq_scheduler_journal_applications(const List *ids);
 
 /*
@@ -80,17 +80,15 @@ extern void yq_scheduler_journal_cycle(const YqHierarchy *hierarchy, const List 
 extern void yq_scheduler_journal_everything(void);
 
 /*
- * Suspend the triggers' records between the two calls.  The caller itself records the
- * changes that its statements make to the scheduler's tables.  An error ends the
- * suspension.
+ * Suspend the recording by triggers between the two calls.  The caller itself records the
+ * changes that its statements make.  An error ends the suspension.
  */
 extern void yq_scheduler_journal_begin_own(void);
 extern void yq_scheduler_journal_end_own(void);
 
 /*
- * Expect the end of demand until yq_scheduler_journal_end_own().  An application that
- * loses its demand is already recorded, so the trigger records only its user's
- * counters.
+ * Until yq_scheduler_journal_end_own(), expect applications to lose their demand.  They are
+ * already recorded, so the trigger records only the counters of their users.
  */
 extern void yq_scheduler_journal_expect_end_of_demand(void);
 

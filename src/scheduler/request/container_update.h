@@ -19,7 +19,7 @@
 #include "base/resource.h"
 #include "queues/hierarchy.h"
 
-/* The requested update of a container: a new allocation or a new execution type. */
+/* A requested update of a container. */
 typedef struct YqUpdateRequest
 {
 	const char *container_id;

@@ -495,7 +495,7 @@ response_array(const Rows *rows)
 }
 
 /*
- * Remove the rows with the given numbers, which count from 1, and add the ids of their
+ * Remove the rows with these numbers, counted from 1, and append the ids of their
  * containers to the list.
  */
 static List *

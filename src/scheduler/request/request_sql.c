@@ -78,10 +78,10 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 }
 
 /*
- * Trigger on yquota.application, for rows that end or are deleted.  It deletes the
- * newest committed rows of the scheduler for the application, and ends the containers
- * that the scheduler has started for it.  The last container number stays, because the
- * id may be submitted again and charging never accepts a container id twice.
+ * Trigger on yquota.application for applications that end or are deleted.  It deletes the
+ * newest committed rows of the scheduler for the application, and ends the containers that
+ * the scheduler has started.  The last container number is kept: the application's id may
+ * be submitted again, and charging accepts a container id only once.
  */
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)
@@ -151,7 +151,7 @@ refuse_killing(void *argument, int subject, const ErrorData *error)
 	(void) yq_refusal_note(YQ_ROUND_LIFETIME, killing->application_ids[subject], error);
 }
 
-/* Keep the first one of equal ids.  Returns the number of ids that are left. */
+/* Remove duplicate ids.  Returns the number of remaining ids. */
 static int
 drop_repeated_ids(const char **ids, int count)
 {

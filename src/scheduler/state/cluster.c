@@ -472,7 +472,7 @@ yq_cluster_wanted_key(YqClusterApplication *application, int from)
 	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
 		at = application->keys[at]->wanted_from;
 	/*
-	 * let the next search jump over these keys, so that all searches together pass each key
+	 * let the next search skip these keys, so that all searches together visit each key
 	 * only a few times
 	 */
 	while (from < at)
@@ -509,7 +509,7 @@ yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *applica
 		prepare_key(cluster, application->keys[i]);
 }
 
-/* Prepare a leaf.  Its applications are prepared already. */
+/* Prepare a leaf after its applications have been prepared. */
 static void
 prepare_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 {

@@ -84,7 +84,7 @@ typedef struct YqClusterNode
 	int64	   *unallocated;	/* negative if the node has become smaller than its containers */
 	struct YqReservation *reservation;	/* NULL for none */
 	struct YqKillableContainer *killable;	/* first killable container of the node; NULL for none */
-	bool		has_false_room; /* set by record_decisions.c: containers that were to be killed on the node are not */
+	bool		has_false_room; /* set by record_decisions.c: containers of the node will not be killed as decided */
 } YqClusterNode;
 
 typedef struct YqClusterUser
@@ -96,9 +96,9 @@ typedef struct YqClusterUser
 	float4	   *usage_ratio;	/* per label: the share of the partition */
 	int64	   *limit[2];		/* limit per mode and label: see yq_user_limit() */
 	uint64	   *limit_version[2];	/* per mode and label: version of the shares from which limit was computed */
-	uint64		below_version;	/* version of the shares when the user was found below the limit, ... */
-	int			below_label;	/* ... on this label ... */
-	YqSchedulingMode below_mode;	/* ... and in this mode */
+	uint64		below_version;	/* version of the shares for which the user is known to be below the limit */
+	int			below_label;	/* label for which this is known */
+	YqSchedulingMode below_mode;	/* mode for which this is known */
 	bool		is_active;		/* the user counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* number of applications with outstanding requests, loaded or not */
 	bool		is_stale;		/* set by the loader: the user's containers have changed, see user_containers.h */
@@ -221,7 +221,7 @@ typedef struct YqSchedulerKey
 	int64		missed_non_partitioned; /* opportunities that were not for the default partition */
 	int64		re_reservations;
 	YqRequestCounters written;	/* values of the last three counters as loaded or written */
-	int			wanted_from;	/* the keys between this key and the key at that position want no container */
+	int			wanted_from;	/* no key between this key and the key at that position wants a container */
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
@@ -396,7 +396,7 @@ extern YqClusterQueue *yq_cluster_queue(const YqCluster *cluster, const char *pa
 /* Return the number of a name.  A new name is added. */
 extern YqName yq_cluster_name(YqCluster *cluster, const char *name);
 
-/* Add a node with the capability "total" and no allocated resources. */
+/* Add a node of size "total", without containers. */
 extern YqClusterNode *yq_cluster_add_node(YqCluster *cluster, const char *name, const char *rack,
 										  int label, const int64 *total);
 
@@ -485,21 +485,20 @@ extern void yq_cluster_node_room(const YqCluster *cluster, const YqClusterNode *
 extern void yq_cluster_prepare(YqCluster *cluster);
 
 /*
- * Remove an application from a cluster that is kept up to date.  Its requests and
- * reservations no longer count; its containers still count.  The application is freed,
- * but not the memory that the caller has given to it.  Keys without requests and
- * reservations can be removed separately.  A new application is added as before, and
- * then prepared.
+ * Remove an application from a cluster that is kept.  Its requests and reservations no
+ * longer count, but its containers still do.  The application is freed, but not the memory
+ * that the caller has given to it.  Another function removes keys without requests and
+ * reservations.  A new application is added as usual, and then prepared.
  *
- * At the end, the caller prepares the queues (YqClusterQueue) whose applications, users
- * or usage have changed.  A leaf is sorted only when the cycle visits it.
+ * In the end, the caller prepares the queues (YqClusterQueue) whose applications, users or
+ * usage have changed.  A leaf is sorted only when a cycle visits it.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
-/* Remember the share of a queue of a plan, or its absence, as the cluster uses it in its computations. */
+/* Remember the share with which the cluster uses a plan's queue, or that it has no share. */
 extern void yq_cluster_note_share(YqClusterQueue *queue);
 
 /*
@@ -509,7 +508,7 @@ extern void yq_cluster_note_share(YqClusterQueue *queue);
  */
 extern void yq_cluster_follow_plans(YqCluster *cluster, List **changed, List **came);
 
-/* Do removed queues contain containers or applications?  These should no longer count. */
+/* Do removed queues still contain containers or applications?  If so, the cluster must not be used. */
 extern bool yq_cluster_uses_gone_queues(const YqCluster *cluster);
 
 /* Sort a leaf if necessary, because the cycle visits it next. */
@@ -522,10 +521,9 @@ extern void yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key);
 extern void yq_cluster_sort_touched(YqCluster *cluster);
 
 /*
- * Have the counters of a key changed?  Opportunities missed in the default partition
- * matter only on shared nodes.  Every node that reports lets many requests miss it.
- * Without shared nodes this counter is therefore written only along with other
- * counters.
+ * Have the counters of a key changed?  Missed opportunities in the default partition matter
+ * only if nodes are shared, and nearly every heartbeat changes them.  Without shared nodes,
+ * a change of this counter alone does not count.
  */
 extern bool yq_scheduler_key_counters_differ(const YqCluster *cluster, const YqSchedulerKey *key);
 

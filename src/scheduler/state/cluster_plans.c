@@ -42,7 +42,7 @@ follow_plan(YqCluster *cluster, YqClusterQueue *plan, List **changed, List **cam
 		*changed = lappend(*changed, queue);
 		changes++;
 	}
-	/* sort all children: several queues change their rank at once, so moving them one by one would fail */
+	/* sort all children, because the ranks of several queues change at once */
 	if (changes > 0)
 		yq_order_children(cluster, plan);
 }

@@ -52,7 +52,7 @@ yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
 	limits->uses_killable = false;
 }
 
-/* Set the smaller of two resources, compared as a whole.  "result" may be one of them. */
+/* Set "result" to the smaller of two resources, compared as a whole.  "result" may point to one of them. */
 static void
 set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *b)
 {
@@ -147,7 +147,10 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 
 /* -- demand ---------------------------------------------------------------- */
 
-/* Add demand.  A sum beyond 64 bits wraps, as in Hadoop, and is correct again when the demand is removed. */
+/*
+ * Add demand.  As in Hadoop, a sum beyond 64 bits wraps around; it is correct again after
+ * the demand has been removed.
+ */
 static void
 add_pending(const YqCluster *cluster, int64 *pending, const int64 *amounts, int64 count)
 {
@@ -294,8 +297,8 @@ yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedu
 }
 
 /*
- * Is the user below the limit?  The result holds for all applications of the user until
- * one of the values changes.
+ * Is the user below the limit?  The result is the same for all applications of the user,
+ * until a value changes.
  */
 static bool
 is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
@@ -313,9 +316,9 @@ is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSched
 }
 
 /*
- * Would the user be below the limit without the application's reservations?  As in
- * Hadoop, the function uses the amounts of the default partition for every label: the
- * reserved amounts, and the usage without them.
+ * Would the user be below the limit if the application gave up its reservations?  As in
+ * Hadoop, the reserved amounts and the remaining usage are those of the default partition,
+ * whatever the label is.
  */
 static bool
 is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode, const int64 *reserved)

@@ -41,8 +41,8 @@ extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueu
 								   const int64 *left, YqLimits *of_child);
 
 /*
- * After the search of a queue, return the amount to keep for it because it may not use
- * as much as it wants.  The amount is never negative.
+ * Return the amount to keep for a queue that was searched and may not use as much as it
+ * wants.  The amount is never negative.
  */
 extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
 
@@ -63,8 +63,8 @@ extern bool yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQ
 extern const int64 *yq_queue_guarantee(const YqClusterQueue *queue, int label);
 
 /*
- * May any container be assigned in the queue?  It may if the queue is below its limit,
- * or would be below it without the reservations of "unreservable".  Sets the headroom.
+ * May any container be assigned in the queue?  The queue must be below its limit, at least
+ * without the reservations of "unreservable".  Sets the headroom.
  */
 extern bool yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 								YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits);

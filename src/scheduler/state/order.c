@@ -34,7 +34,7 @@ yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue)
 		set_used_on(cluster, queue, label);
 }
 
-/* Compare usage.  Priorities count only when both queues are below their guarantee, or neither is. */
+/* Compare the usage of two queues.  Priorities count only if both queues are below their guarantees, or neither is. */
 static int
 compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, float4 b_used)
 {
@@ -84,8 +84,8 @@ compare_cluster_queues(const YqCluster *cluster, const YqClusterQueue *a, const 
 }
 
 /*
- * Does the queue have demand that nodes of the label may serve?  They may also serve
- * requests without a label.
+ * Does the queue have demand that nodes of the label may serve?  If these nodes are shared,
+ * demand in the default partition counts, too.
  */
 static bool
 is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
@@ -111,7 +111,7 @@ place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 	return low;
 }
 
-/* Insert a queue into the order.  The order has room for it, and does not contain it yet. */
+/* Insert a queue into the order, which must not contain the queue yet. */
 static void
 insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -149,7 +149,7 @@ remove_queue(YqClusterQueue *queue, int label)
 	memmove(order + at, order + at + 1, (queue->parent->ordered[label] - at) * sizeof(YqClusterQueue *));
 }
 
-/* Move a queue whose rank has changed, if necessary.  All other queues are in order. */
+/* Move a queue if its rank has changed.  All other queues must be in order. */
 static void
 move_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -251,7 +251,7 @@ magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 	return used / (log1p((double) wanted) / log(2.0));
 }
 
-/* Compare start times, in milliseconds.  An attempt starts when it reaches the scheduler, at submission. */
+/* Compare start times in milliseconds.  An attempt starts when it is submitted to the scheduler. */
 static int
 compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 {
@@ -381,7 +381,7 @@ yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
 	}
 }
 
-/* Remove an application that has no demand.  If it has demand, it keeps its position. */
+/* Remove an application from the order if it has no demand.  Otherwise it stays where it is. */
 static void
 drop_without_demand(const YqCluster *cluster, YqClusterApplication *application, int label)
 {
