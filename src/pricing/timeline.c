@@ -176,9 +176,9 @@ make_room_for_intervals(int count)
 /* The position of a scan of one price group's points in time order. */
 typedef struct GroupWalk
 {
+	const YqGroupPoints *points;	/* the points of all groups */
 	int			group;
-	const YqGroupPoint *next;
-	const YqGroupPoint *end;	/* end of the points of all groups */
+	int			next;			/* index of the next point */
 	YqDecimal	value;			/* 1 until the first point is reached */
 } GroupWalk;
 
@@ -186,13 +186,13 @@ static GroupWalk
 begin_walk(const YqGroupPoints *points, int group)
 {
 	GroupWalk	walk = {
+		.points = points,
 		.group = group,
-		.next = points->points,
-		.end = points->points + points->count,
+		.next = 0,
 		.value = {1, 0}
 	};
 
-	while (walk.next < walk.end && walk.next->group < group)
+	while (walk.next < points->count && points->points[walk.next].group < group)
 		walk.next++;
 	return walk;
 }
@@ -203,9 +203,13 @@ advance_walk(GroupWalk *walk, TimestampTz instant)
 {
 	bool		changed = false;
 
-	for (; walk->next < walk->end && walk->next->group == walk->group && walk->next->effective_at <= instant; walk->next++)
+	for (; walk->next < walk->points->count; walk->next++)
 	{
-		walk->value = walk->next->value;
+		const YqGroupPoint *point = &walk->points->points[walk->next];
+
+		if (point->group != walk->group || point->effective_at > instant)
+			break;
+		walk->value = point->value;
 		changed = true;
 	}
 	return changed;
