@@ -483,6 +483,7 @@ yq_sql_minimum_containers(PG_FUNCTION_ARGS)
 	bool		nulls[2] = {false, false};
 
 	values[0] = yq_hierarchy_resource(hierarchy, minimum);
-	values[1] = Int64GetDatum(isfinite(quotient) ? (int64) ceil(quotient) : 0);
+	values[1] = Int64GetDatum(!isfinite(quotient) ? 0 :
+							  FLOAT4_FITS_IN_INT64(quotient) ? (int64) ceil(quotient) : PG_INT64_MAX);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), values, nulls)));
 }

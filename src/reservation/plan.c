@@ -151,11 +151,12 @@ moving_average(const YqPlan *plan, const YqStepFunction *points)
 		for (int type = YQ_MEMORY; type <= YQ_VCORES; type++)
 		{
 			if (i > 0 && points->is_defined[i - 1])
-				total[type] += yq_step_amounts(points, i - 1)[type] * (points->times[i] - points->times[i - 1]);
+				total[type] = (int64) ((uint64) total[type] + (uint64) yq_step_amounts(points, i - 1)[type] *
+									   (uint64) (points->times[i] - points->times[i - 1]));
 			average[type] = round_quotient(total[type], plan->window);
 		}
 		yq_steps_put(up, points->times[i], average);
-		yq_steps_put(down, points->times[i] + plan->window, average);
+		yq_steps_put(down, (int64) ((uint64) points->times[i] + (uint64) plan->window), average);
 	}
 	return yq_steps_merge(plan->capacity, up, down, YQ_STEPS_SUBTRACT, YQ_TIME_BEGINS, YQ_TIME_ENDS);
 }

@@ -254,8 +254,8 @@ unroll(const YqStepFunction *function, int64 start, int64 end)
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < function->count; j++)
 		{
-			/* this sum overflows for YQ_TIME_ENDS, so the closing step is put only once */
-			int64		time = function->times[j] + i * function->period;
+			/* this sum wraps around for YQ_TIME_ENDS, so the closing step is put only once */
+			int64		time = (int64) ((uint64) function->times[j] + (uint64) i * (uint64) function->period);
 
 			if (time >= previous && start - relative_start + time <= end)
 				yq_steps_put(range, time, defined_amounts(function, j));

@@ -167,14 +167,14 @@ typedef struct YqContainerQueue
 
 /*
  * Compute amounts.  The amount of virtual memory is a float32 product, truncated to
- * whole MiB, as in Hadoop's ContainersMonitor.
+ * whole MiB and at most the largest int64, as in Hadoop's ContainersMonitor.
  */
 static inline YqNodeAmounts
 yq_node_amounts(const YqContainerQueue *queue, int64 memory, int64 vcores)
 {
 	float		virtual_memory = (float) memory * queue->settings.vmem_ratio;
 
-	return (YqNodeAmounts) {memory, (int64) virtual_memory, vcores};
+	return (YqNodeAmounts) {memory, FLOAT4_FITS_IN_INT64(virtual_memory) ? (int64) virtual_memory : PG_INT64_MAX, vcores};
 }
 
 /* Return the amounts of a container. */
