@@ -5,7 +5,7 @@
 CREATE DATABASE yquota_event_open_tables;
 \c yquota_event_open_tables
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
