@@ -229,7 +229,8 @@ yq_plan_make_reservation(YqPlan *plan, YqReservationId id, const char *username,
 	YqPlanReservation *reservation = palloc0(sizeof(YqPlanReservation));
 	YqTimeInterval *copies = palloc_extended(sizeof(YqTimeInterval) * Max(count, 1), MCXT_ALLOC_HUGE);
 
-	memcpy(copies, intervals, sizeof(YqTimeInterval) * count);
+	if (count > 0)
+		memcpy(copies, intervals, sizeof(YqTimeInterval) * count);
 	reservation->id = id;
 	reservation->username = pstrdup(username);
 	reservation->arrival = arrival;

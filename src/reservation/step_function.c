@@ -257,7 +257,7 @@ unroll(const YqStepFunction *function, int64 start, int64 end)
 			/* this sum wraps around for YQ_TIME_ENDS, so the closing step is put only once */
 			int64		time = (int64) ((uint64) function->times[j] + (uint64) i * (uint64) function->period);
 
-			if (time >= previous && start - relative_start + time <= end)
+			if (time >= previous && (int64) ((uint64) (start - relative_start) + (uint64) time) <= end)
 				yq_steps_put(range, time, defined_amounts(function, j));
 		}
 	}
