@@ -171,7 +171,7 @@ allocate(YqPlacement *placement, int at, bool aligns, YqStagePlaces *places)
 static YqPlanFailure
 place_request(YqPlacement *placement, int at, bool aligns)
 {
-	YqStagePlaces places = {NULL, 0};
+	YqStagePlaces places = {NULL, 0, 0};
 	YqPlanFailure failure = check_request(placement->plan, &placement->definition->requests[at]);
 
 	if (failure == YQ_PLAN_ACCEPTED)

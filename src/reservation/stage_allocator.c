@@ -188,8 +188,12 @@ append_place(YqPlacement *placement, const YqReservationRequest *request, int64 
 {
 	YqTimeInterval *place;
 
-	places->intervals = places->intervals == NULL ? palloc(sizeof(YqTimeInterval)) :
-		repalloc_huge(places->intervals, sizeof(YqTimeInterval) * (places->count + 1));
+	if (places->count == places->room)
+	{
+		places->room = Max(16, places->room * 2);
+		places->intervals = places->intervals == NULL ? palloc(sizeof(YqTimeInterval) * places->room) :
+			repalloc_huge(places->intervals, sizeof(YqTimeInterval) * places->room);
+	}
 	place = &places->intervals[places->count++];
 	place->start = start;
 	place->end = end;

@@ -65,6 +65,7 @@ typedef struct YqStagePlaces
 {
 	YqTimeInterval *intervals;
 	int			count;
+	int			room;			/* number of intervals that the array has space for */
 } YqStagePlaces;
 
 /* Place all gangs of a request between two times.  Returns YQ_PLAN_NO_ROOM if they do not fit. */
