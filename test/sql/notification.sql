@@ -25,7 +25,7 @@ DECLARE
 	got record;
 BEGIN
 	FOR tries IN 1 .. 1200 LOOP
-		EXIT WHEN (SELECT count(*) >= expected FROM yquota.read_notifications((SELECT after FROM reader), most));
+		EXIT WHEN (SELECT count(*) >= expected FROM yquota.read_notifications((SELECT after FROM reader)));
 		PERFORM pg_sleep(0.05);
 	END LOOP;
 	FOR got IN SELECT * FROM yquota.read_notifications((SELECT after FROM reader), most) LOOP
