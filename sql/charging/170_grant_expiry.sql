@@ -127,7 +127,7 @@ COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, tex
 	'Return the credits after an instant of the archived rows around it, without the part that later quarter-hours contain.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
 
 -- The query adds up the rows of a project once, and divides the rows that cross one of the instants.
-CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
+CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[], begun_before timestamptz DEFAULT 'infinity')
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -163,7 +163,7 @@ BEGIN
 			CROSS JOIN LATERAL generate_series(
 				greatest(width_bucket(segment."from", member.cuts), 1),
 				width_bucket(greatest(segment."from", segment."to" - interval '1 microsecond'), member.cuts)) AS number (n)
-			WHERE segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
+			WHERE segment."to" >= (SELECT min(i) FROM unnest(instants) AS i) AND segment."from" < begun_before
 			UNION ALL
 			SELECT member.project, member.cuts[number.n],
 				   CASE WHEN container.settled_at >= member.cuts[number.n] THEN running.cost ELSE 0 END,
@@ -198,8 +198,8 @@ BEGIN
 		GROUP BY part.project, part.at;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Return the cost of projects and their descendants from instants up to the clock.  Amounts settled ahead of the clock are included.  The n-th elements of the arrays belong together';
+COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[], timestamptz) IS
+	'Return the cost of projects and their descendants from instants up to the clock.  Amounts settled ahead of the clock are included.  The n-th elements of the arrays belong together.  Rows of the ledger that begin at a last instant or later are left out';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -328,7 +328,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
 	'Return the instants, up to a last one, at which a grant of a project begins, expires, or moves to another project';
 
-CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
+CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz, also timestamptz DEFAULT NULL)
 	RETURNS TABLE (at timestamptz, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -340,7 +340,8 @@ BEGIN
 	RETURN QUERY
 		WITH instant AS MATERIALIZED (
 			SELECT i.at, mark.spent
-			FROM (SELECT c.at FROM yquota_internal.credit_instant(project, until) AS c (at) UNION SELECT until) AS i
+			FROM (SELECT c.at FROM yquota_internal.credit_instant(project, until) AS c (at)
+				  UNION SELECT until UNION SELECT also WHERE also < until) AS i
 			LEFT JOIN yquota_internal.kept_spending AS mark
 				ON mark.project = spent_until.project AND mark.at = i.at
 		), since AS (
@@ -354,13 +355,13 @@ BEGIN
 		)
 		SELECT instant.at,
 			   CASE WHEN instant.at = '-infinity' THEN 0
-					ELSE coalesce(instant.spent, yquota_internal.spent_now(project) - coalesce(since.cost, 0), 0) END
+					ELSE coalesce(instant.spent, (SELECT yquota_internal.spent_now(project)) - coalesce(since.cost, 0), 0) END
 		FROM instant LEFT JOIN since ON since.at = instant.at
 		ORDER BY instant.at;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
-	'Return the cost of a project before each of its credit_instant() and before a last one, in order.  Costs that are not stored are computed from the books';
+COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz, timestamptz) IS
+	'Return the cost of a project before each of its credit_instant(), another instant and a last one, in order.  Costs that are not stored are computed from the books';
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],

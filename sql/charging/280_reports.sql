@@ -236,73 +236,141 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'Rows of balance for the ancestors of sub-projects, as arrays in the same order';
 
--- drain and stop begin only after exhaustion_grace.  Between the instants at which grants begin or end, a balance
--- only falls.  It therefore suffices to look at the beginning of the interval and at each of these instants.
-CREATE FUNCTION yquota_internal.last_credit(project text, credit_limit numeric, grace interval) RETURNS timestamptz
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+-- A container whose life is shorter than the minimum run time is padded by a row of no length.
+CREATE FUNCTION yquota_internal.padding_at(project text, since timestamptz, until timestamptz) RETURNS TABLE (at timestamptz, amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
 	AS $$
-DECLARE
-	since CONSTANT timestamptz := yquota_internal.add_microseconds(yquota.statement_clock(), - yquota_internal.microseconds(grace));
-	instant timestamptz;
 BEGIN
-	FOR instant IN
-		SELECT since AS at
-		UNION
-		SELECT c.at FROM yquota_internal.credit_instant(project, yquota.statement_clock()) AS c (at) WHERE c.at > since
-		ORDER BY at DESC
-	LOOP
-		IF yquota_internal.unspent_at(project, instant) + credit_limit > 0 THEN
-			RETURN instant;
-		END IF;
-	END LOOP;
-	RETURN NULL;
+	RETURN QUERY
+	SELECT charge."to", sum(charge.amount)
+	FROM yquota.charge
+	WHERE charge.project = ANY (yquota_internal.family_of(padding_at.project))
+	  AND charge."from" = charge."to" AND charge."to" >= since AND charge."to" <= until
+	GROUP BY charge."to";
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.last_credit(text, numeric, interval) IS
-	'Return the last instant at which credit was left of a budget with a credit limit; NULL if there was none.  The function looks at the beginning of a time of grace that ends now.  It also looks at the instants at which grants begin and end in this time';
+COMMENT ON FUNCTION yquota_internal.padding_at(text, timestamptz, timestamptz) IS
+	'Return the padding of containers of a project and its descendants that ended between two instants: credits at each end';
 
+CREATE FUNCTION yquota_internal.unspent_since(project text, since timestamptz) RETURNS TABLE (at timestamptz, amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
+	WITH book AS MATERIALIZED (
+		SELECT u.at, u.spent FROM yquota_internal.spent_until(project, yquota.statement_clock(), since) AS u
+	), life AS MATERIALIZED (
+		SELECT l.* FROM yquota_internal.grant_life AS l
+		WHERE l.project = unspent_since.project AND l.begins_at <= yquota.statement_clock()
+	), change AS (
+		SELECT life.begins_at AS at, life.amount FROM life
+		UNION ALL
+		SELECT life.leaves_at, - life.amount FROM life
+		UNION ALL
+		SELECT life.loses_at, - outcome.lost
+		FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts, array_agg(life.begins_at) AS begins,
+					 array_agg(life.expires_at) AS expires, array_agg(life.leaves_at) AS leaves, array_agg(life.takes_from) AS takes_from
+			  FROM life HAVING count(*) > 0) AS given
+		CROSS JOIN (SELECT array_agg(book.at ORDER BY book.at) AS instants, array_agg(book.spent ORDER BY book.at) AS spent FROM book) AS books
+		CROSS JOIN LATERAL yquota_internal.spend_grants(
+			given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from, books.instants, books.spent) AS outcome
+		JOIN life ON life.grant_id = outcome.grant_id
+		WHERE outcome.lost IS NOT NULL
+	)
+	SELECT step.at, step.credit - step.spent - coalesce(padding.amount, 0)
+	FROM (
+		SELECT s.at, s.spent, coalesce(sum(s.amount) OVER (ORDER BY s.at), 0) AS credit
+		FROM (SELECT change.at, change.amount, NULL::numeric AS spent FROM change
+			  UNION ALL
+			  SELECT book.at, 0, book.spent FROM book) AS s
+	) AS step
+	LEFT JOIN yquota_internal.padding_at(project, since, yquota.statement_clock()) AS padding ON padding.at = step.at
+	WHERE step.spent IS NOT NULL AND step.at >= since;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.unspent_since(text, timestamptz) IS
+	'Return the unspent credits of the grants of a project at an instant, at the clock, and where grants begin and end in between.  Reads the books once';
+
+-- The line between two balances gives one guess.  The other cuts divide the rest of the interval.
+CREATE FUNCTION yquota_internal.cuts_between(since timestamptz, until timestamptz, part numeric) RETURNS timestamptz[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (
+		SELECT array_agg(DISTINCT yquota_internal.add_microseconds(since, least(greatest(cut.at, 0), gap.length)))
+		FROM (SELECT yquota_internal.microseconds(until - since) AS length) AS gap
+		CROSS JOIN LATERAL (
+			SELECT trunc(gap.length::numeric * n / 32)::bigint AS at FROM generate_series(0, 32) AS n
+			UNION ALL
+			SELECT trunc(gap.length * part)::bigint + n FROM generate_series(-1, 1) AS n) AS cut);
+COMMENT ON FUNCTION yquota_internal.cuts_between(timestamptz, timestamptz, numeric) IS
+	'Return instants that divide an interval, with both ends and those around a fraction of it';
+
+CREATE FUNCTION yquota_internal.first_without(project text, since timestamptz, until timestamptz, rest numeric, shortage numeric) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+DECLARE
+	found record;
+BEGIN
+	WHILE yquota_internal.microseconds(until - since) > 1 LOOP
+		SELECT cut.at, cut.amount, cut.next_at, cut.next_amount INTO found
+		FROM (
+			SELECT left_over.at, left_over.amount, lead(left_over.at) OVER (ORDER BY left_over.at) AS next_at,
+				   lead(left_over.amount) OVER (ORDER BY left_over.at) AS next_amount
+			FROM (
+				-- padding is before the instant in this balance, and after it in cost_since()
+				SELECT cost.at, rest - (first_value(after.cost) OVER (ORDER BY cost.at) - after.cost) AS amount
+				FROM (SELECT yquota_internal.cuts_between(since, until, rest / (rest + shortage)) AS instants) AS asked
+				CROSS JOIN LATERAL yquota_internal.cost_since(
+					array_fill(first_without.project, ARRAY[cardinality(asked.instants)]), asked.instants, until) AS cost
+				LEFT JOIN yquota_internal.padding_at(first_without.project, since, until) AS padding ON padding.at = cost.at
+				CROSS JOIN LATERAL (SELECT cost.cost - coalesce(padding.amount, 0) AS cost) AS after
+			) AS left_over
+		) AS cut
+		WHERE cut.amount > 0 AND cut.at < until
+		ORDER BY cut.at DESC LIMIT 1;
+		since := found.at;
+		rest := found.amount;
+		until := found.next_at;
+		shortage := greatest(- found.next_amount, 0);
+	END LOOP;
+	RETURN until;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.first_without(text, timestamptz, timestamptz, numeric, numeric) IS
+	'Return the first microsecond without credit in an interval without changes of grants.  At its start the given credits are left, and at its end the others are missing';
+
+-- drain and stop begin only after exhaustion_grace.  Between the instants at which grants begin or end, a balance
+-- only falls.  It therefore suffices to look at the beginning of the interval and at each of these instants.
 CREATE FUNCTION yquota_internal.grace_ends_at(project text, credit_limit numeric, grace interval) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	some_left timestamptz := yquota_internal.last_credit(project, credit_limit, grace);
-	none_left timestamptz;
-	middle timestamptz;
-	rest numeric;
-	shortage numeric;
-	amount numeric;
-	gap bigint;
-	guesses integer := 0;
+	some_left record;
 BEGIN
-	IF some_left IS NULL THEN
+	SELECT credit.* INTO some_left
+	FROM (SELECT u.at, u.amount + credit_limit AS rest, lead(u.at) OVER (ORDER BY u.at) AS next_at,
+				 lead(u.amount + credit_limit) OVER (ORDER BY u.at) AS next_rest
+		  FROM yquota_internal.unspent_since(project,
+			yquota_internal.add_microseconds(yquota.statement_clock(), - yquota_internal.microseconds(grace))) AS u) AS credit
+	WHERE credit.rest > 0
+	ORDER BY credit.at DESC LIMIT 1;
+	IF NOT FOUND THEN
 		RETURN yquota.statement_clock();
 	END IF;
-	SELECT coalesce(min(c.at), yquota.statement_clock()) INTO none_left
-	FROM yquota_internal.credit_instant(project, yquota.statement_clock()) AS c (at)
-	WHERE c.at > some_left;
-	rest := yquota_internal.unspent_at(project, some_left) + credit_limit;
 	-- grants booked ahead of a clock that was set back are part of the balance, but not of these instants
-	shortage := greatest(- yquota_internal.unspent_at(project, none_left) - credit_limit, 0);
-	-- Find the first microsecond without credit.  A balance mostly falls along a line.  A guess is therefore the
-	-- place at which this line reaches 0.  Every third guess halves the interval.
-	LOOP
-		gap := yquota_internal.microseconds(none_left - some_left);
-		EXIT WHEN gap <= 1;
-		guesses := guesses + 1;
-		middle := yquota_internal.add_microseconds(some_left,
-			CASE WHEN guesses % 3 = 0 THEN gap / 2 ELSE least(greatest(ceil(gap * rest / (rest + shortage)), 1), gap - 1)::bigint END);
-		amount := yquota_internal.unspent_at(project, middle) + credit_limit;
-		IF amount > 0 THEN
-			some_left := middle;
-			rest := amount;
-		ELSE
-			none_left := middle;
-			shortage := - amount;
-		END IF;
-	END LOOP;
-	RETURN yquota_internal.add_microseconds(none_left, yquota_internal.microseconds(grace));
+	RETURN yquota_internal.add_microseconds(
+		CASE WHEN some_left.next_at IS NULL THEN yquota.statement_clock()
+			 ELSE yquota_internal.first_without(project, some_left.at, some_left.next_at, some_left.rest, greatest(- some_left.next_rest, 0)) END,
+		yquota_internal.microseconds(grace));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grace_ends_at(text, numeric, interval) IS
@@ -310,12 +378,11 @@ COMMENT ON FUNCTION yquota_internal.grace_ends_at(text, numeric, interval) IS
 
 -- Not STRICT, so that the planner inlines these functions into the query and plans the query only once.
 CREATE FUNCTION yquota_internal.policy_in_force(
-	policy yquota.exhaustion_policy, project text, credit_limit numeric, grace interval, unspent numeric) RETURNS yquota.exhaustion_policy
+	policy yquota.exhaustion_policy, grace interval, unspent numeric, acts_at timestamptz) RETURNS yquota.exhaustion_policy
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	RETURN CASE WHEN grace > interval '0' AND policy > 'refuse_submission'
-				 AND (unspent > 0 OR yquota_internal.last_credit(project, credit_limit, grace) IS NOT NULL)
+	RETURN CASE WHEN grace > interval '0' AND policy > 'refuse_submission' AND (unspent > 0 OR acts_at > yquota.statement_clock())
 				THEN 'refuse_submission' ELSE policy END;
-COMMENT ON FUNCTION yquota_internal.policy_in_force(yquota.exhaustion_policy, text, numeric, interval, numeric) IS
+COMMENT ON FUNCTION yquota_internal.policy_in_force(yquota.exhaustion_policy, interval, numeric, timestamptz) IS
 	'Return the action of decisions when a budget is used up.  During the time of grace, drain and stop only refuse submissions';
 
 CREATE FUNCTION yquota_internal.acts_at(project text, credit_limit numeric, grace interval, unspent numeric, rate numeric) RETURNS timestamptz
@@ -349,13 +416,16 @@ CREATE VIEW yquota_internal.project_credit AS
 	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
 	-- most projects have no ancestors, so no aggregates are needed
 	LEFT JOIN LATERAL (
-		SELECT credit.*,
-			   yquota_internal.policy_in_force(balance.on_exhausted, credit.project, balance.credit_limit,
-											   balance.exhaustion_grace, credit.unspent) AS policy,
-			   CASE WHEN balance.on_exhausted > 'refuse_submission' THEN
-				   yquota_internal.acts_at(credit.project, balance.credit_limit, balance.exhaustion_grace, credit.unspent, balance.burn_rate) END AS acts_at
+		SELECT credit.*, yquota_internal.policy_in_force(balance.on_exhausted, balance.exhaustion_grace, credit.unspent, rule.acts_at) AS policy,
+			   rule.acts_at
 		FROM (SELECT balance.project, trim_scale(balance.remaining + balance.credit_limit) AS available,
 					 trim_scale(balance.remaining + balance.held + balance.credit_limit) AS unspent) AS credit
+		CROSS JOIN LATERAL (
+			SELECT CASE WHEN balance.on_exhausted > 'refuse_submission' THEN
+					   yquota_internal.acts_at(credit.project, balance.credit_limit, balance.exhaustion_grace, credit.unspent, balance.burn_rate) END AS acts_at
+			-- compute it once, although it is used twice
+			OFFSET 0
+		) AS rule
 	) AS alone ON balance.quota_mode <> 'NOLIMIT'
 	CROSS JOIN LATERAL (
 		SELECT min(l.available) AS available,
@@ -365,8 +435,7 @@ CREATE VIEW yquota_internal.project_credit AS
 			   max(rule.in_force) FILTER (WHERE l.available + l.held <= 0) AS action,
 			   array_agg(l.available ORDER BY l.depth) AS limits,
 			   array_agg(rule.in_force ORDER BY l.depth) AS policies,
-			   min(CASE WHEN l.policy > 'refuse_submission' THEN
-					   yquota_internal.acts_at(l.project, l.credit_limit, l.exhaustion_grace, l.available + l.held, l.burn_rate) END) AS acts_at
+			   min(rule.acts_at) AS acts_at
 		FROM (
 			SELECT up.*,
 				   max(up.on_exhausted) FILTER (WHERE up.quota_mode <> 'NOLIMIT') OVER (ORDER BY up.depth) AS policy,
@@ -389,7 +458,10 @@ CREATE VIEW yquota_internal.project_credit AS
 			) AS up
 		) AS l
 		CROSS JOIN LATERAL (
-			SELECT yquota_internal.policy_in_force(l.policy, l.project, l.credit_limit, l.exhaustion_grace, l.available + l.held) AS in_force
+			SELECT timed.acts_at, yquota_internal.policy_in_force(l.policy, l.exhaustion_grace, l.available + l.held, timed.acts_at) AS in_force
+			FROM (SELECT CASE WHEN l.policy > 'refuse_submission' THEN
+						   yquota_internal.acts_at(l.project, l.credit_limit, l.exhaustion_grace, l.available + l.held, l.burn_rate) END AS acts_at
+				  OFFSET 0) AS timed
 		) AS rule
 		WHERE l.is_limit AND balance.quota_mode <> 'NOLIMIT'
 		  AND yquota_internal.may_have_rows('yquota_internal.project_family')

@@ -145,6 +145,24 @@ SELECT remaining, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') A
 INSERT INTO yquota.project (name, on_exhausted, exhaustion_grace) VALUES ('never', 'drain', '1 hour'), ('free', 'allow', '1 hour');
 SELECT * FROM balance WHERE project IN ('never', 'free');
 
+-- a single read of the books gives the same balances as a read for each instant
+INSERT INTO yquota.project (name, on_exhausted, exhaustion_grace) VALUES ('steps', 'drain', '10 minutes');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at)
+	SELECT 'steps', 5 * n, 'step', yquota.statement_clock() + (41 - n) * interval '3.7 s' FROM generate_series(1, 40) AS n;
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from)
+	SELECT 'steps', n, 'later', yquota.statement_clock() + n * interval '7 s' FROM generate_series(1, 20) AS n;
+INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES (yquota.statement_clock(), '5 s');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	SELECT e.event::yquota.container_event_type, 's' || n, yquota.statement_clock() + n * interval '3.7 s' + e.after, 'steps', '[vcores=12]'
+	FROM generate_series(1, 38) AS n, (VALUES ('CONTAINER_START', interval '0'), ('CONTAINER_FINISH', '3.7 s')) AS e (event, after);
+SELECT yquota.set_clock('2026-03-02 10:09:00+00');
+SELECT remaining, acts_at FROM balance WHERE project = 'steps';
+SELECT count(*), count(*) FILTER (WHERE found.amount = yquota_internal.unspent_at('steps', found.at)) AS same,
+	   count(*) FILTER (WHERE found.amount > 0) AS positive
+	FROM yquota_internal.unspent_since('steps', '2026-03-02 10:05:01+00') AS found;
+SELECT yquota_internal.unspent_at('steps', found.at - interval '1 microsecond') > 0 AS some_left, yquota_internal.unspent_at('steps', found.at) > 0 AS still_left
+	FROM (SELECT acts_at - interval '10 minutes' FROM balance WHERE project = 'steps') AS found (at);
+
 SELECT * FROM yquota.verify();
 \c postgres
 DROP DATABASE yquota_credit_limit;
