@@ -129,6 +129,8 @@ CREATE FUNCTION yquota_internal.forecast_thresholds() RETURNS SETOF yquota_inter
 	SET intervalstyle = 'postgres'
 	-- plan again at each call, because a plan for few projects is slow for many projects
 	SET plan_cache_mode = force_custom_plan
+	-- the planner expects one row of thresholds and balances where all projects have some
+	SET enable_nestloop = off
 	AS $$
 BEGIN
 	RETURN QUERY
@@ -181,7 +183,7 @@ CREATE FUNCTION yquota_internal.crossing_detail(crossed yquota_internal.crossed_
 COMMENT ON FUNCTION yquota_internal.crossing_detail(yquota_internal.crossed_threshold, text) IS
 	'Return the text of an alert about a threshold';
 
-CREATE FUNCTION yquota_internal.crossing_figures(crossed yquota_internal.crossed_threshold) RETURNS jsonb
+CREATE FUNCTION yquota_internal.crossing_figures(crossed yquota_internal.crossed_threshold, held numeric) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	SET intervalstyle = 'postgres'
@@ -195,11 +197,10 @@ CREATE FUNCTION yquota_internal.crossing_figures(crossed yquota_internal.crossed
 		'threshold', coalesce(to_jsonb(trim_scale(coalesce((crossed).fraction, (crossed).remaining))),
 							  to_jsonb(coalesce((crossed).before_expiry, (crossed).lasts_less_than)::text)),
 		'hard', (crossed).hard, 'spent', (crossed).spent, 'granted', (crossed).granted,
-		'remaining', trim_scale((crossed).granted - (crossed).spent - coalesce(
-			(SELECT holds.held FROM yquota_internal.held_credit AS holds WHERE holds.project = (crossed).project), 0)),
+		'remaining', trim_scale((crossed).granted - (crossed).spent - held),
 		'grant_id', (crossed).grant_id, 'expires_at', (crossed).expires_at, 'expiring', (crossed).expiring,
 		'spent_per_day', (crossed).spent_per_day));
-COMMENT ON FUNCTION yquota_internal.crossing_figures(yquota_internal.crossed_threshold) IS
+COMMENT ON FUNCTION yquota_internal.crossing_figures(yquota_internal.crossed_threshold, numeric) IS
 	'Return the figures of an alert about a threshold, for programs';
 
 -- Sets ROWS, because the planner cannot know how many alerts are open.
@@ -253,16 +254,21 @@ BEGIN
 			   OR NOT EXISTS (SELECT FROM yquota_internal.project_threshold AS threshold
 							  WHERE threshold.project = t.project
 								AND (threshold.fraction, threshold.remaining) IS NOT DISTINCT FROM (t.fraction, t.remaining)))
+	), fresh AS MATERIALIZED (
+		-- skip crossings that were reported already, which are nearly all
+		SELECT c.* FROM crossed AS c
+		WHERE c.is_new
+		  AND NOT EXISTS (SELECT FROM told_before WHERE told_before.subject = c.subject)
+		  AND NOT EXISTS (SELECT FROM yquota_internal.told_crossing AS known
+						  WHERE known.grant_id = c.grant_id AND known.before_expiry = c.before_expiry)
 	), raised AS (
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at, figures)
 		SELECT 'spending_threshold', crossed.subject, yquota_internal.crossing_detail(crossed, project.on_exhausted::text),
-			   now_at, yquota_internal.crossing_figures(crossed)
-		FROM crossed JOIN yquota.project ON project.name = crossed.project
-		-- skip crossings that were reported already, which are nearly all
-		WHERE crossed.is_new
-		  AND NOT EXISTS (SELECT FROM told_before WHERE told_before.subject = crossed.subject)
-		  AND NOT EXISTS (SELECT FROM yquota_internal.told_crossing AS known
-						  WHERE known.grant_id = crossed.grant_id AND known.before_expiry = crossed.before_expiry)
+			   now_at, yquota_internal.crossing_figures(crossed, coalesce(
+				   -- reads the holds of these projects once
+				   ((SELECT jsonb_object_agg(holds.project, holds.held) FROM yquota_internal.held_credit AS holds
+					 WHERE holds.project = ANY (ARRAY(SELECT fresh.project FROM fresh))) ->> crossed.project)::numeric, 0))
+		FROM fresh AS crossed JOIN yquota.project ON project.name = crossed.project
 		ORDER BY crossed.project, crossed.fraction, crossed.remaining DESC, crossed.lasts_less_than DESC, crossed.grant_id, crossed.before_expiry DESC
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING
 		RETURNING alert_id, subject
