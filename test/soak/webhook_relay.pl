@@ -136,13 +136,14 @@ sub end_program
 	return;
 }
 
-# Raise or clear an alert.
+# Raise an alert, or clear one that the open transaction has not cleared.
 sub change
 {
 	my ($number) = @_;
 
 	return rand() < 0.3
-	  ? 'UPDATE yquota.alert SET cleared_at = yquota.clock() WHERE alert_id = (SELECT min(alert_id) FROM yquota.alert WHERE cleared_at IS NULL)'
+	  ? 'UPDATE yquota.alert SET cleared_at = yquota.clock() WHERE alert_id = (SELECT alert_id FROM yquota.alert '
+	  . 'WHERE cleared_at IS NULL ORDER BY alert_id LIMIT 1 FOR UPDATE SKIP LOCKED)'
 	  : "INSERT INTO yquota.alert (kind, subject, detail, raised_at) VALUES ('test', '$number', 'By \"hand\", € $number.', yquota.clock())";
 }
 
