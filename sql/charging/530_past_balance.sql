@@ -126,18 +126,6 @@ $$;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Return the credits of the grants of a project that had begun by an instant, less the remaining credit of those that had expired';
 
--- The function reads no archive: spending within an archived quarter-hour counts from the end of the quarter-hour.
-CREATE FUNCTION yquota_internal.unspent_at(project text, at timestamptz) RETURNS numeric
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-		SELECT yquota_internal.granted_at(unspent_at.project, at)
-			   - yquota_internal.spent_at(unspent_at.project,
-					CASE WHEN at < yquota_internal.archive_horizon() THEN yquota_internal.quarter_hour(at) ELSE at END, NULL);
-$$;
-COMMENT ON FUNCTION yquota_internal.unspent_at(text, timestamptz) IS
-	'Return the credits of the grants of a project that were left at an instant, whether held or not';
-
 CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
