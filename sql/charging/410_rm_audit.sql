@@ -12,7 +12,7 @@
 -- and does not send them again.
 --
 -- While a container is updated, the ResourceManager gives a container id to the part that is added or taken away.
--- Such a temporary part is not a container.  The part of an increase is allocated, and released with no resources
+-- That part is temporary and no container.  The part of an increase is allocated, and released with no resources
 -- (swapContainer).  The part of a decrease or a demotion is released and was never allocated.  The part of a
 -- promotion is allocated and never released, so it looks like a container.
 --

@@ -15,7 +15,7 @@ COMMENT ON FUNCTION yquota.statement_clock() IS
 	'Return the clock of yquota at the start of the statement';
 
 -- Signals every backend and wakes the worker when a transaction commits a change of the setting,
--- even if somebody changes the row by hand.
+-- even if an administrator changes the row by hand.
 CREATE FUNCTION yquota_internal.note_clock_setting() RETURNS trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_note_clock_setting';

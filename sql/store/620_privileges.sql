@@ -89,7 +89,7 @@ COMMENT ON COLUMN yquota.readable_alert.figures IS 'as in alert: amounts are cre
 
 --
 -- Append-only tables: only the owner may update or delete rows. Most roles lack the privilege. The
--- trigger refuses roles to which somebody has granted more privileges than the functions below
+-- trigger refuses roles to which the owner has granted more privileges than the functions below
 -- grant.
 --
 CREATE FUNCTION yquota_internal.refuse_rewriting() RETURNS trigger

@@ -1,7 +1,7 @@
 --
 -- The list of privileges of operators, viewers, members and administrators, and of every role.
 --
--- Nobody but the owner may use an object unless a row of "named", or a rule below "named", grants
+-- No role but the owner may use an object unless a row of "named", or a rule below "named", grants
 -- that. A name stands for all functions of that name. docs/privileges.md is printed from this list,
 -- and a test compares the list and the page with the catalog.
 --

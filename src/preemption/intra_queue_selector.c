@@ -558,7 +558,7 @@ take_of_application(const Contest *contest, YqPreemptionApplication *application
 
 /*
  * Select containers until the sum of the amounts that applications must lose is reached.
- * One application may lose more than its own amount.
+ * An application may lose more than its own amount.
  */
 static void
 take_of_contest(const Contest *contest)

@@ -193,7 +193,7 @@ send_signal(PGPROC *process, int signal_number)
  * Call "action" for every process of the given type in a database.  Returns the number
  * of processes.  PGPROC entries are never freed, and the type is looked up by the pid.
  * If a process ends during the call, the worst result is that a latch is set for which
- * nobody waits.
+ * no process waits.
  */
 static int
 for_each_process(const char *type, Oid database, ProcessAction action,

@@ -20,7 +20,7 @@
 
 /*
  * The priority of requests for application masters, from YARN's AM_CONTAINER_PRIORITY.
- * Such requests have no request id.
+ * Requests for application masters have no request id.
  */
 #define MASTER_PRIORITY 0
 #define MASTER_REQUEST_ID (-1)
