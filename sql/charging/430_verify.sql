@@ -38,13 +38,13 @@ CREATE FUNCTION yquota_internal.pin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_pin_prices';
 COMMENT ON FUNCTION yquota_internal.pin_prices() IS
-	'Use the prices in the snapshot of the statement until unpin_prices().  Otherwise the newest committed prices and outages are used';
+	'Use the prices, outages and labels of nodes in the snapshot of the statement until unpin_prices().  Otherwise the newest committed ones are used';
 
 CREATE FUNCTION yquota_internal.unpin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_unpin_prices';
 COMMENT ON FUNCTION yquota_internal.unpin_prices() IS
-	'Use the newest committed prices and outages again.  An error has the same effect';
+	'Use the newest committed prices, outages and labels of nodes again.  An error has the same effect';
 
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE

@@ -4,7 +4,7 @@
  *	  The labels that nodes have had.
  *
  * A session caches the points of each node that it has asked about.  A change of yquota.node_label_history makes it
- * drop them all.
+ * drop them all.  While the snapshot of prices is pinned, the points are read with it, and cached for as long.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,13 +56,26 @@ static MemoryContext label_context = NULL;
 static HTAB *nodes = NULL;
 static bool is_current = false;
 static bool is_watched = false;
+static uint64 pin_number = 0;	/* yq_timeline_pin_number() when the cache was emptied */
 
 /* -- the cache ------------------------------------------------------------- */
 
 /*
+ * Tell whether a node that is read now sees the same rows as the nodes in the cache.  The rows
+ * that a pinned snapshot sees never change.
+ */
+static bool
+is_usable(void)
+{
+	if (pin_number != yq_timeline_pin_number())
+		return false;
+	return pin_number != 0 || is_current;
+}
+
+/*
  * Empty the cache if the table has changed.  A parallel plan may use a snapshot that is older than
  * the invalidations that the backend has received.  The cache therefore keeps nothing that a
- * parallel plan reads.
+ * parallel plan reads, unless the snapshot is pinned.
  */
 static void
 refresh(void)
@@ -73,14 +86,16 @@ refresh(void)
 		yq_catalog_on_abort(&is_current);
 		is_watched = true;
 	}
-	if (is_current && hash_get_num_entries(nodes) < MAX_NODES)
+	if (is_usable() && hash_get_num_entries(nodes) < MAX_NODES)
 		return;
 	if (label_context == NULL)
 		label_context = AllocSetContextCreate(CacheMemoryContext, "yquota labels of nodes", ALLOCSET_DEFAULT_SIZES);
 	is_current = false;
+	pin_number = 0;
 	MemoryContextReset(label_context);
 	nodes = yq_bytes_table_create("yquota labels of nodes", sizeof(NodeEntry), label_context);
-	is_current = !IsInParallelMode();
+	pin_number = yq_timeline_pin_number();
+	is_current = pin_number == 0 && !IsInParallelMode();
 }
 
 static void
@@ -105,7 +120,7 @@ read_points(NodeEntry *node, const text *name)
 	Relation	relation = yq_table_open(YQ_NODE_LABEL_HISTORY, AccessShareLock);
 	Relation	index = index_open(yq_index_oid(YQ_NODE_LABEL_HISTORY, "node_label_history_pkey"), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	Snapshot	snapshot = yq_latest_snapshot();
+	Snapshot	snapshot = yq_timeline_take_snapshot();
 	IndexScanDesc scan = index_beginscan(relation, index, snapshot, NULL, 1, 0);
 	ScanKeyData key;
 

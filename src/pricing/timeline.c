@@ -39,6 +39,7 @@ static Snapshot loading_snapshot = NULL;	/* snapshot of the parallel plan that l
 static Snapshot pinned_snapshot;	/* valid while is_pinned */
 static ResourceOwner pinned_by;
 static bool is_pinned = false;	/* set to false when the transaction aborts, which also releases the snapshot */
+static uint64 pin_count = 0;
 static bool is_of_pinned = false;	/* the timeline was loaded with the pinned snapshot */
 static Oid	loaded_from = InvalidOid;	/* OID of pricing_change when the timeline was loaded */
 static const YqTerms *assumed_terms = NULL;
@@ -423,8 +424,8 @@ is_of_this_plan(void)
 		(IsInParallelMode() && see_same_rows(loading_snapshot, GetActiveSnapshot()));
 }
 
-static Snapshot
-take_snapshot(void)
+Snapshot
+yq_timeline_take_snapshot(void)
 {
 	return is_pinned ? RegisterSnapshot(pinned_snapshot) : yq_latest_snapshot();
 }
@@ -437,7 +438,7 @@ take_loading_snapshot(void)
 	loading_snapshot = NULL;
 	if (IsInParallelMode())
 		loading_snapshot = copy_snapshot(GetActiveSnapshot());
-	return take_snapshot();
+	return yq_timeline_take_snapshot();
 }
 
 static void
@@ -574,6 +575,7 @@ yq_timeline_pin(void)
 	pinned_snapshot = RegisterSnapshotOnOwner(GetActiveSnapshot(), pinned_by);
 	is_pinned = true;
 	is_of_pinned = false;
+	pin_count++;
 }
 
 void
@@ -582,6 +584,12 @@ yq_timeline_unpin(void)
 	if (is_pinned)
 		UnregisterSnapshotFromOwner(pinned_snapshot, pinned_by);
 	is_pinned = false;
+}
+
+uint64
+yq_timeline_pin_number(void)
+{
+	return is_pinned ? pin_count : 0;
 }
 
 const YqTimeline *
@@ -623,7 +631,7 @@ yq_timeline_changed_from(int64 version)
 	if (asked_fills == timeline.fills && asked_version == version && (is_pinned ? is_of_pinned : is_current))
 		return answer;
 
-	loader.snapshot = take_snapshot();
+	loader.snapshot = yq_timeline_take_snapshot();
 	answer = yq_timeline_load_changes(&loader, version, &newest, &own);
 	UnregisterSnapshot(loader.snapshot);
 	if (newest < version)

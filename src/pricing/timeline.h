@@ -38,14 +38,23 @@ extern const YqTimeline *yq_timeline_refresh(void);
 extern void yq_timeline_assume(const YqTerms *terms);
 
 /*
- * Read prices with the active snapshot from the next refresh on.  A reader needs this to compare
- * prices with other rows of the same snapshot.
+ * Read prices, and the labels of nodes, with the active snapshot from the next refresh on.  A reader
+ * needs this to compare prices with other rows of the same snapshot.
  *
  * yq_timeline_unpin() returns to the newest committed prices.  An abort of the transaction or
  * subtransaction does so, too.  The caller must not charge anything while the snapshot is pinned.
  */
 extern void yq_timeline_pin(void);
 extern void yq_timeline_unpin(void);
+
+/*
+ * Return a number that is different for each pinned snapshot, and 0 while none is pinned.  It
+ * tells with which snapshot the rows in a cache were read.
+ */
+extern uint64 yq_timeline_pin_number(void);
+
+/* Register the snapshot with which prices are read now: the pinned one, or else the latest. */
+extern Snapshot yq_timeline_take_snapshot(void);
 
 /* Return how many intervals, counted from the first one, have not changed since fill number "fills". */
 extern int	yq_timeline_unchanged_intervals(uint64 fills);
