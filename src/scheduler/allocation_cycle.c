@@ -69,7 +69,10 @@ find_lost_masters(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/* Begin a new attempt of each application.  The containers of the previous attempt end, as its master has. */
+/*
+ * Begin a new attempt of each application, because its master has ended.  Containers of the
+ * previous attempt end, too, unless they outlive their attempt.
+ */
 static void
 restart(void *argument, int first, int count)
 {
@@ -152,8 +155,8 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 #define MOST_PROMOTIONS 100
 
 /*
- * Promote containers into the resources that requests have left over.  "left" is the
- * largest number of containers (-1: no limit).
+ * Promote containers, if requests have left resources for them.  "left" is the number of
+ * containers that the cycle may still start or promote (-1: no limit by the caller).
  */
 static void
 promote_by_rule(const YqAllocationCycle *cycle, YqLoadedCluster *loaded, int left)
@@ -227,10 +230,12 @@ write_down(void *argument)
 }
 
 /*
- * Record the decisions.  Returns false if the cycle must load the cluster and decide again,
- * without the containers that cannot be written.  After the first failure no container is
- * left out, because commits of other transactions may have caused the failure.  The next
- * load sees these commits.  Errors that are not caused by a decision are thrown again.
+ * Record the decisions.  Returns false if the cycle must load the cluster and decide again.
+ *
+ * After the first failure nothing is left out, because other transactions may have caused
+ * the failure by their commits, which the next load sees.  After a later failure,
+ * yq_record_refusals() holds back what cannot be written, and the next load leaves it out.
+ * If it finds nothing to hold back, the error is thrown again.
  */
 static bool
 try_to_write_down(YqLoadedCluster *loaded, bool is_first)
@@ -275,8 +280,8 @@ run_dry(const YqAllocationCycle *cycle)
 }
 
 /*
- * Bring the cached cluster up to date.  Returns true if the session already knew the
- * current nodes and their states.
+ * Do the work that needs no lock.  Returns true if the cached cluster was already made from
+ * the current nodes and their states.
  */
 static bool
 prepare(const YqAllocationCycle *cycle)
@@ -292,9 +297,10 @@ prepare(const YqAllocationCycle *cycle)
 /*
  * Do the work that needs no lock, then take the scheduler's lock.
  *
- * The hierarchy is held only during that work.  While it is held, queues of plans cannot be
- * added or removed.  If it were held longer, a round of the plan follower could force the
- * session to rebuild the whole hierarchy under the lock.
+ * The scratch memory context holds the hierarchy that the work uses (yq_hierarchy_get()).
+ * Queues of plans can be added to a hierarchy, or removed, only while nothing holds it;
+ * otherwise the session builds a whole new hierarchy.  The context is therefore reset before
+ * the lock is taken, so that no hierarchy is built under the lock.
  */
 static bool
 prepare_and_lock(const YqAllocationCycle *cycle)

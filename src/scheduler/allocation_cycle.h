@@ -16,7 +16,7 @@ typedef struct YqAllocationCycle
 	int			node_count;
 	int			most;			/* limit on the number of started containers; -1: no limit by the caller */
 	bool		is_dry;			/* true: the cycle takes no lock and writes nothing */
-	bool		explains;
+	bool		explains;		/* true: the cycle records skipped queues and applications, with the reasons */
 } YqAllocationCycle;
 
 /*
@@ -32,7 +32,7 @@ typedef struct YqAllocationCycle
  */
 extern YqLoadedCluster *yq_allocation_cycle_run(const YqAllocationCycle *cycle);
 
-/* Finish a cycle.  The caller must not use the cluster afterwards, because it may be freed. */
+/* Finish a cycle.  The caller must not use the cluster afterwards, because this function may free it. */
 extern void yq_allocation_cycle_end(YqLoadedCluster *loaded);
 
 #endif							/* YQ_ALLOCATION_CYCLE_H */

@@ -153,7 +153,7 @@ fill_result_decision(ResultRow *row, const YqDecision *decision)
 		set_result_text(row, RESULT_UNRESERVED_NODE, decision->reservation->node->name);
 }
 
-/* Fill a row for a killed container; its request no longer matters. */
+/* Fill a row for a killed container, without the columns about a request. */
 static void
 fill_killed(ResultRow *row, const YqKillableContainer *killed)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.c
- *	  The cluster that a session keeps between allocation cycles, and the numbering of
- *	  usage rows by transactions, on which it depends.
+ *	  The cluster that a session keeps between allocation cycles.  Transaction numbers in
+ *	  rows about usage, by which the session finds the rows that it has not read.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,11 +29,13 @@
 /* -- usage numbering ----------------------------------------------------------- */
 
 /*
- * Decides whether all transactions write their numbers into their rows about usage.
+ * Asks all transactions to write their numbers into their rows about usage.
  *
- * The transaction that inserts the first row holds the lock until it ends.  A transaction
- * releases its locks after its commit and after sending its invalidations.  The next
- * transaction that gets the lock therefore knows that both have happened.
+ * The first row of usage_numbering asks for the numbers.  The second row says from which
+ * transaction on all have written them.  A transaction that inserts a row holds a lock on
+ * the table until it ends.  It releases its locks after its commit and after sending its
+ * invalidations.  The next transaction that gets the lock therefore knows that both have
+ * happened.
  */
 
 /* Columns of usage_numbering, in the order of the table. */
@@ -143,7 +145,8 @@ usage_numbering_is_complete(Snapshot snapshot)
 
 /*
  * Limit on the memory of the cluster.  It suffices for more than ten thousand nodes and
- * applications.  Names are never removed.
+ * applications.  Beyond it, the session loads the cluster again, because names of nodes and
+ * racks are never removed from a cluster.
  */
 #define MOST_BYTES ((Size) 400 * 1024 * 1024)
 
@@ -155,8 +158,8 @@ typedef struct ClusterCache
 	bool		auto_creates_projects;
 	YqUsageVersion usage_version;
 	YqSeen		seen;
-	Oid			usage_file;		/* relfilenumber of the usage journal; change_file is that of the journal of changes */
-	Oid			change_file;
+	Oid			usage_file;		/* file of the journal of usage, see yq_journal_file() */
+	Oid			change_file;	/* file of the journal of changes */
 	int64		own_deltas;		/* number of this transaction's usage rows that the cluster already contains */
 	int64		own_changes;	/* number of this transaction's change rows that the cluster already contains */
 	bool		is_of_transaction;	/* the cluster contains uncommitted changes of this transaction */
@@ -379,14 +382,14 @@ update(Snapshot snapshot)
 	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
 	if (changes.is_everything || !update_usage(snapshot))
 		return false;
-	/* the cluster contains the changes by its own cycle, but not the transaction's other changes */
+	/* if the transaction has also made changes outside its cycle, read all its changes */
 	if (changes.own_rows != cache.own_changes)
 	{
 		changes.ids = list_concat(changes.ids, changes.own_ids);
 		changes.cycles = list_concat(changes.cycles, changes.own_cycles);
 		changes.is_killable = true;
 	}
-	/* an application that is read again already has the changes by cycles */
+	/* apply changes by cycles first, because applications that are read again already have them */
 	changes.ids = list_concat(changes.ids, yq_cluster_follow_cycles(loaded, changes.cycles));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.h
- *	  The cluster that a session keeps between allocation cycles, and the numbering of
- *	  usage rows by transactions, on which it depends.
+ *	  The cluster that a session keeps between allocation cycles.  Transaction numbers in
+ *	  rows about usage, by which the session finds the rows that it has not read.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,18 +16,18 @@
  * Return the cluster with all its nodes, as committed now and as changed by this
  * transaction.  Returns NULL when the session cannot keep a cluster: the transaction
  * has savepoints, or its isolation level uses one snapshot for all statements.  Also
- * returns NULL while transactions may write usage rows without their numbers.  The
- * caller holds the lock of cycles exclusively.
+ * returns NULL while transactions may write rows about usage without their numbers.  The
+ * caller holds the scheduler's lock exclusively.
  */
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
- * Before the caller takes the scheduler's lock, load the cluster or read compacted
- * counters, so that yq_cluster_cache_get() has little left to read.
+ * Load the cluster, or read all usage again, if one of them is necessary.  The caller does
+ * not hold the scheduler's lock yet, under which yq_cluster_cache_get() then reads little.
  */
 extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 
-/* Read all committed changes before the caller takes the lock. */
+/* Read all committed changes before the caller takes the scheduler's lock. */
 extern void yq_cluster_cache_catch_up(YqHierarchy *hierarchy);
 
 /*

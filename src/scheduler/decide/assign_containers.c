@@ -113,11 +113,11 @@ offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 }
 
 /*
- * Try the applications of a leaf in order.  Before each application the limit of the queue
- * is checked, since an application with reservations may give one up.  After the first
- * application without reservations, the limit is not checked again.  If the queue has no
- * reservations, the first check decides for all applications, and only applications with
- * demand are tried.
+ * Try the applications of a leaf in order.  If "is_checked" is set, the leaf is known to be
+ * below its limit.  Otherwise its limit is checked for each application, which may get below
+ * the limit by giving up its own reservations.  After the first application without
+ * reservations, the limit is not checked again.  If the leaf has no reservations, only
+ * applications with demand are tried.
  */
 static YqOutcome
 assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
@@ -154,7 +154,7 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 
 /*
  * Assign a container to an application that requests the node's label.  The leaf is below
- * its limit, so the application need not give up a reservation.
+ * its limit, so no application need give up a reservation.
  */
 static YqOutcome
 assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
@@ -236,7 +236,7 @@ parent_may_assign(const Search *search, YqClusterQueue *parent, YqLimits *limits
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
 	/*
-	 * Hadoop computes the headroom from the default partition's amounts, and only from
+	 * as in Hadoop, only reservations in the default partition count, and of these only the
 	 * memory and cores
 	 */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
@@ -260,7 +260,7 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
-/* Is the node too full for any container?  Only parent queues are checked for this, not leaves. */
+/* Has the node less room than the minimum allocation?  As in Hadoop, only a root with children checks this. */
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {

@@ -19,11 +19,11 @@
 extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
 
 /*
- * Serve the key of an update that is not among the keys of its application.  The key is
- * served only if there is room now within the limits of the node, queues and user.  It
- * never makes or gives up a reservation, and never kills a container.  The caller must have
- * finished its searches on the node.  Returns true if the key was served; the last decision
- * of the cluster is then for this key.
+ * Serve the key of an update that is not among the keys of its application, such as a
+ * promotion by rule.  The key is served only if there is room now within the limits of the
+ * node, queues and user.  It never makes or gives up a reservation, and never kills a
+ * container.  The caller must have finished its searches on the node.  Returns true if the
+ * key was served; the last decision of the cluster is then for this key.
  */
 extern bool yq_assign_update(YqCluster *cluster, YqClusterNode *node, YqSchedulerKey *key);
 

@@ -38,8 +38,8 @@ add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 }
 
 /*
- * Set the amounts that the proposal frees.  As in Hadoop, they also count if another queue
- * or user frees them.
+ * Set "released" to the amounts that the proposal frees by a swap and by kills.  As in
+ * Hadoop, amounts that are freed in another queue, or by another user, count as well.
  */
 static void
 set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *released)
@@ -49,7 +49,7 @@ set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *releas
 	add_killed(cluster, proposal, released);
 }
 
-/* Would the user stay within the user's limit?  A reservation that the proposal gives up does not count as used. */
+/* Is the user within the user's limit?  Amounts that the proposal frees do not count as used. */
 static bool
 user_accepts(YqCluster *cluster, const YqProposal *proposal, const int64 *released)
 {
@@ -165,8 +165,8 @@ change_usage(YqCluster *cluster, YqClusterUser *user, int label, const int64 *am
 /* -- killing --------------------------------------------------------------- */
 
 /*
- * Return the application of a killable container if its leaf is fair, because usage then
- * determines the order.  Otherwise NULL.
+ * Return the application of a killable container if the order of its leaf depends on usage,
+ * otherwise NULL.
  */
 static YqClusterApplication *
 ordered_application(const YqKillableContainer *container)
@@ -262,7 +262,7 @@ enforce_maxima(YqCluster *cluster, YqDecision *decision)
 
 /* -- reservations and requests ----------------------------------------------- */
 
-/* Remove a reservation that becomes a container.  Its resources remain in use. */
+/* Remove a reservation that becomes a container or is released.  Its resources still count as used. */
 static void
 detach_reservation(YqCluster *cluster, YqReservation *reservation)
 {
@@ -297,7 +297,7 @@ serve(YqSchedulerKey *key, YqResourceRequest *request)
 	if (request == NULL || request->count == 0)
 		return;
 	request->is_changed = true;
-	/* a node or rack with count 0 is no longer requested */
+	/* a name whose count is 0 is no longer requested */
 	if (--request->count == 0)
 		key->unique_requests--;
 }
@@ -308,7 +308,7 @@ is_satisfied(YqClusterApplication *application)
 	return yq_cluster_wanted_key(application, 0) == application->key_count;
 }
 
-/* Deduct one container from the requests for its node, its rack and any node. */
+/* Subtract the container from the counts for any node and, by its locality, for its rack and its node. */
 static void
 serve_requests(YqCluster *cluster, const YqProposal *proposal)
 {

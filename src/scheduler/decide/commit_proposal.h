@@ -15,8 +15,8 @@
 #include "scheduler/decide/container_allocator.h"
 
 /*
- * Commit a proposal with one of the first three outcomes.  Returns false if the
- * proposal is refused; the cluster is then unchanged.
+ * Commit a proposal whose outcome is one of the first three of YqOutcome.  Returns false if
+ * the proposal is refused; the cluster is then unchanged.
  */
 extern bool yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal);
 

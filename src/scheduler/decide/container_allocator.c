@@ -112,8 +112,8 @@ explain_skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 }
 
 /*
- * Record why a key is skipped.  Only cycles with "explain" evaluate the reason (a YqSkip),
- * because most keys are skipped.
+ * Record why a key is skipped.  The reason (a YqSkip) is evaluated only in cycles with
+ * "explain", because most keys are skipped.
  */
 #define skip(attempt, outcome, ...) \
 	((attempt)->cluster->explains ? explain_skip(attempt, outcome, __VA_ARGS__) : (outcome))
@@ -258,8 +258,8 @@ skip_killable(const Attempt *attempt, const int64 *amounts)
 }
 
 /*
- * Does the node have room?  If not, count how many killable containers, from the first,
- * would free the missing amount.
+ * Does the node have room, perhaps after killing some of its killable containers?  Sets the
+ * number of containers to kill in the proposal.
  */
 static bool
 find_room(const Attempt *attempt, const int64 *amounts)
@@ -305,8 +305,8 @@ is_for_killable(const Attempt *attempt)
 }
 
 /*
- * Skip the key although the node has room, because no suitable reservation can be given up.
- * A limit requires this, or the key may not get another container otherwise.
+ * Skip a key that must give up a reservation but has no suitable one.  It must give one up
+ * because of a limit, or because it has reservations for all containers that it wants.
  */
 static KeyOutcome
 skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)

@@ -29,8 +29,8 @@ extern const char *yq_skip_reason_name(YqSkipReason reason);
 /* -- container allocator ------------------------------------------------------- */
 
 /*
- * The result of an allocation is a proposal, which commit_proposal.h accepts or
- * refuses.  An allocation changes only the counters of scheduler keys.  As in Hadoop,
+ * The result of these functions is a proposal, which commit_proposal.h accepts or
+ * refuses.  The functions change only the counters of scheduler keys.  As in Hadoop,
  * these counters also change for proposals that are refused.
  */
 
@@ -40,8 +40,8 @@ typedef enum YqOutcome
 	YQ_OUTCOME_RESERVED,		/* the node is reserved, perhaps again */
 	YQ_OUTCOME_RELEASED,		/* an existing reservation is no longer wanted */
 	YQ_OUTCOME_APPLICATION_SKIPPED, /* continue with the next application */
-	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue reached its limit; its headroom is kept for it */
-	YQ_OUTCOME_NOTHING			/* the queue gets nothing, so that later applications cannot overtake */
+	YQ_OUTCOME_QUEUE_LIMIT,		/* the request exceeds the queue's headroom, which is withheld from siblings */
+	YQ_OUTCOME_NOTHING			/* nothing; no later application of the leaf is tried, so that it cannot overtake */
 } YqOutcome;
 
 typedef struct YqProposal
@@ -51,15 +51,15 @@ typedef struct YqProposal
 	YqSchedulingMode mode;
 	const int64 *amounts;
 	YqLocality	locality;
-	YqLocality	request_locality;
+	YqLocality	request_locality;	/* closest locality that was requested there */
 	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
 	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
-	int			kills;			/* number of killable containers to kill, from the first one of the node */
+	int			kills;			/* number of killable containers of the node to kill, beginning with the first */
 } YqProposal;
 
 /*
- * Try to assign a container to an application with demand, within the limits that its
- * leaf has set.  The function sets the proposal for the first three outcomes.
+ * Try to assign a container to an application with demand, within the limits of its leaf.
+ * The function sets the proposal if the outcome is one of the first three.
  */
 extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application,
 									 YqClusterNode *node, YqSchedulingMode mode,

@@ -18,7 +18,7 @@ typedef enum SearchState
 	SEARCH_SUCCEEDED,			/* the last search found something, or there was no search yet */
 	SEARCH_FAILED,				/* the search found nothing, but may find something on another node */
 	SEARCH_GOES_ON,				/* the search is running; so far, its outcome would be the same on other nodes */
-	SEARCH_REPEATS
+	SEARCH_REPEATS				/* the search found nothing, and would find nothing on similar nodes */
 } SearchState;
 
 typedef struct YqFruitlessSearch
@@ -50,8 +50,8 @@ names_place(const YqFruitlessSearch *search, const YqClusterNode *node)
 }
 
 /*
- * Would every key meet the same limit with this headroom?  The headroom must not be larger
- * than before, and the keys that fitted must still fit.
+ * Would a search with this headroom stop at the same limits?  The headroom must not be
+ * larger than before, and the keys that fitted must still fit.
  */
 static bool
 has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *search, const int64 *headroom)
@@ -131,7 +131,7 @@ except_place(YqFruitlessSearch *search, YqName place)
 
 /*
  * Must a container on this rack still wait?  The key accepts only named places and has no
- * reservation, so no other node can end the wait.
+ * reservation, so searches on other nodes do not shorten the wait.
  */
 static bool
 is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName place)

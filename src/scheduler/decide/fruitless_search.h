@@ -4,17 +4,20 @@
  *	  The last search of a leaf queue that found nothing.  The leaf is not searched
  *	  again for a node where a search would also find nothing.
  *
- * A search can be repeated when it met only limits, too large scheduler keys, and keys
- * that name other nodes and racks.  A key is too large if it requests more than the
- * whole node.  The search has the same result on each node of the partition that is not
- * larger and that no key names.  A commit in the leaf ends this.  Before that, the
- * headroom of the leaf may shrink if the largest request of the search still fits.  A
- * search changes only counters of the keys.  The module counts repetitions, and adds
- * them before the counters are used.
+ * A search can be skipped if only limits, keys that are too large, and keys that name other
+ * nodes and racks stopped the last search.  A key is too large if it requests more than the
+ * whole node.  A search then has the same result on each node of the partition that is not
+ * larger and that no key names.  This ends when a decision is committed in the leaf.  Before
+ * that, the headroom of the leaf may shrink, if the largest request of the search still
+ * fits.
  *
- * assign_containers.c uses this module for each search that respects exclusivity and is
- * below the limit of the leaf.  Explaining cycles always search.  Results are not kept
- * from one cycle to the next.  The memory belongs to the cluster.
+ * A search that finds nothing changes only the counters of the keys.  The module counts
+ * the skipped searches (repetitions), and adds them to these counters before the counters
+ * are used.
+ *
+ * assign_containers.c uses this module in a leaf below its limit, for requests for the
+ * node's own label.  Explaining cycles always search.  Results are not kept from one cycle
+ * to the next.  The memory belongs to the cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +37,7 @@ extern bool yq_fruitless_search_repeats(YqCluster *cluster, YqClusterQueue *leaf
 extern void yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
 									  const YqLimits *limits);
 
-/* Note that the search has reached a key that passed all limits. */
+/* Note that the search has reached a key that is within all limits. */
 extern void yq_fruitless_search_visit(YqCluster *cluster, YqSchedulerKey *key);
 
 /* End the search.  A search that assigned a container is forgotten when the container is committed. */
@@ -43,7 +46,7 @@ extern void yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome);
 /* Add the skipped repetitions to the counters of the leaf's keys, before the counters are used. */
 extern void yq_fruitless_search_count(YqClusterQueue *leaf);
 
-/* Add the skipped repetitions and forget the search.  Called when a decision is committed in the leaf. */
+/* Add the skipped repetitions and forget the search, because a decision is committed in the leaf. */
 extern void yq_fruitless_search_forget(YqClusterQueue *leaf);
 
 /* Forget the searches of all leaves at the end of the cycle. */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_applications.c
- *	  Applications of a cluster from the tables, with their requests and reservations.
+ *	  Reading of applications into a cluster, with their requests and reservations.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,8 @@
 #include "utils/timestamp.h"
 
 /*
- * The priority of requests for application masters, from YARN's AM_CONTAINER_PRIORITY.
- * Requests for application masters have no request id.
+ * Key of requests for application masters.  The priority is YARN's AM_CONTAINER_PRIORITY;
+ * the request has no id.
  */
 #define MASTER_PRIORITY 0
 #define MASTER_REQUEST_ID (-1)
@@ -257,8 +257,8 @@ make_update(const YqLoaderRow *row, const char *container_id)
 
 	update->container_id = container_id;
 	/*
-	 * the missing amount depends on the allocation of the container, whose changes are in
-	 * no journal
+	 * let every cycle read the application again, because the missing amount depends on the
+	 * container's allocation, whose changes are in no journal
 	 */
 	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, KEY_APPLICATION_ID));
 	return update;
@@ -454,8 +454,8 @@ read_reservation(const YqLoaderRow *row)
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
 /*
- * Read a reservation.  Void reservations have been deleted before, except in a dry run
- * (allocation_cycle.c).
+ * Read the reservations.  Reservations that hold no longer have been deleted before, except
+ * in a dry run (drop_void_reservations() in allocation_cycle.c).
  */
 static void
 read_reservations(YqClusterLoader *loader, Datum *ids)
@@ -575,7 +575,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* -- after a cycle --------------------------------------------------------------- */
 
-/* Has the request been served?  In this case, its row was deleted when its last container started. */
+/* Has the cycle served all containers of the request, and deleted its row? */
 static bool
 is_served(const YqResourceRequest *request)
 {

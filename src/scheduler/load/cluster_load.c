@@ -28,8 +28,8 @@
 /*
  * Applies the changes that cycles of other sessions have made to requests and reservations.
  *
- * The result is the same as loading the cluster again.  Each application is then settled,
- * as at the end of a cycle of this session (yq_cluster_settle_application()).
+ * The result is the same as loading the cluster again.  In the end, each changed application
+ * is settled, as after a cycle of this session (yq_cluster_settle_application()).
  */
 
 typedef struct Following
@@ -134,7 +134,7 @@ find_changed_key(Following *following, const YqCycleChange *change)
 	return yq_cluster_find_key(application, application->key_count, change->priority, change->allocation_request_id, NULL);
 }
 
-/* Apply a change.  Returns false if the cluster does not contain its request or node. */
+/* Apply a change.  Returns false if the cluster does not contain its application, key or request. */
 static bool
 apply_change(Following *following, const YqCycleChange *change)
 {
@@ -149,8 +149,8 @@ apply_change(Following *following, const YqCycleChange *change)
 }
 
 /*
- * Settle an application.  If it has no more demand, it no longer makes its user active;
- * end_demand() in record_decisions.c records the same.
+ * Settle an application.  An application without demand no longer makes its user active, as
+ * end_demand() in record_decisions.c has recorded.
  */
 static void
 settle(YqLoadedCluster *loaded, YqClusterApplication *application)
@@ -195,10 +195,10 @@ yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes)
 /* -- cluster load -------------------------------------------------------------- */
 
 /*
- * A single snapshot reads all usage, because compaction moves rows between tables.  The
- * other data are read later, with a new snapshot for each statement.  Concurrent changes
- * are in the journal (scheduler_journal.h), and a session that keeps the cluster reads them
- * again.
+ * A single snapshot reads all usage, because compaction moves rows between tables.  Other
+ * data are read with a new snapshot for each statement, so they may be newer than the
+ * usage.  The journal (scheduler_journal.h) names what has changed, and a session that keeps
+ * the cluster reads it again.
  */
 
 /* -- settings -------------------------------------------------------------- */
@@ -292,7 +292,7 @@ mark_own_partitions(YqClusterQueue *queue, const YqHierarchy *hierarchy, const c
 	}
 }
 
-/* Copy the ordering policies of the hierarchy to the scheduler's queues. */
+/* Copy the priorities and ordering policies of the hierarchy to the cluster's queues. */
 static void
 set_queues(YqClusterLoader *loader)
 {

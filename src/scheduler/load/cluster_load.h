@@ -26,8 +26,8 @@
 
 typedef struct YqCycleChange
 {
-	XLogRecPtr	log_position;	/* orders cycles */
-	const char *application_id; /* NULL: the node has no reservation any more, and the other members are not set */
+	XLogRecPtr	log_position;	/* position in the write-ahead log, by which cycles are ordered */
+	const char *application_id; /* NULL: the node has no reservation any more; only "node" is set, too */
 	int64		next_container; /* number of the application's next container */
 	int32		priority;		/* priority of the key */
 	int64		allocation_request_id;	/* id of the key */
@@ -45,43 +45,42 @@ typedef struct YqCycleChange
 
 /*
  * Apply changes (YqCycleChange) to a cluster that contains all earlier changes.  The
- * changes may be in any order.  Returns the ids (char *) of applications whose state
- * differs from the state that the cycles recorded; the caller reads these applications
- * again.
+ * changes may be in any order.  Returns the ids (char *) of applications with changes that
+ * do not fit the cluster.  The caller reads these applications again.
  */
 extern List *yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes);
 
 /* -- cluster load -------------------------------------------------------------- */
 
 /*
- * The state is the newest committed state, with the changes of this transaction.  A
- * caller that records decisions holds the scheduler's lock (scheduler_journal.h).
+ * The functions below read the newest committed rows, and the changes of this transaction.
+ * A caller that records decisions holds the scheduler's lock (scheduler_journal.h).
  */
 
 /*
- * Load the state that a cycle over some nodes, or (NULL) all nodes, needs.  Usage is
- * read by the snapshot, everything else at that time or later.  Applications without an
- * existing project are left out, because no project would pay.  The result lives in the
- * cluster's memory context, which is a child of the current context.
+ * Load all that a cycle over these nodes needs, or (NULL) over all nodes.  The snapshot
+ * reads usage and killable containers; newer snapshots read everything else.  Applications
+ * without an existing project are left out, because no project would pay.  The result
+ * lives in the cluster's memory context, which is a child of the current context.
  */
 extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count,
 										Snapshot snapshot);
 
 /*
- * Check that no events are waiting to be charged, because usage is unknown until they are
- * charged.  Raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE while charging is deferred, or while
+ * deferred events still wait to be charged.  Until then their usage is unknown.
  */
 extern void yq_cluster_check_charging(void);
 
 /*
- * Read the applications with the given ids (char *) again.  Returns false when they
- * contradict the rows of applications that are not read again.
+ * Read the applications with the given ids (char *) again.  Returns false if their rows
+ * contradict the rest of the cluster, such as by a second reservation of a node.
  */
 extern bool yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids);
 
 /*
- * Update an application after the cycle has written its changes.  The result is the
- * same as reading it again.
+ * Update an application in the cluster after the cycle has written its changes.  The
+ * result is the same as reading the application again.
  */
 extern void yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *application);
 

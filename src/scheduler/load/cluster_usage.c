@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_usage.c
- *	  Resources of queues, users and nodes that GUARANTEED containers use.
+ *	  Resources that GUARANTEED containers use in queues, for users and on nodes.
  *
- * As in SchedulerNode, only GUARANTEED containers take resources of a node from the
- * scheduler.
+ * OPPORTUNISTIC containers do not reduce the resources of a node that the scheduler may
+ * allocate, as in Hadoop's SchedulerNode.
  *
  *-------------------------------------------------------------------------
  */
@@ -74,7 +74,7 @@ find_label(const YqHierarchy *hierarchy, YqBytes label)
 	return yq_hierarchy_label(hierarchy, pnstrdup(label.data, label.length));
 }
 
-/* Find a queue by the name in a row.  Nearly all rows contain the path; others contain the short name. */
+/* Find a queue by its name in a row, which is the path in nearly all rows, and a short name in others. */
 static YqQueue *
 queue_of(const Reading *reading, YqBytes path)
 {
@@ -167,8 +167,8 @@ read_node_counter(const YqRow *row)
 }
 
 /*
- * Remember that killable containers may have changed.  The usage of a queue does not tell
- * on which nodes its containers are.
+ * Remember that killable containers may have changed.  A row about a queue does not tell on
+ * which node a container has started or ended.
  */
 static void
 note_unknown_node(const Reading *reading)
@@ -178,8 +178,8 @@ note_unknown_node(const Reading *reading)
 }
 
 /*
- * Add packed entries about queues or about nodes.  Entries about nodes have NULL as the
- * other names.
+ * Add the packed entries of a row.  An entry is about a queue or about a node.  In an entry
+ * about a node, all other names are NULL.
  */
 static void
 add_entries(const Reading *reading, const bytea *packed)

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_usage.h
- *	  Resources of queues, users and nodes that GUARANTEED containers use, from
- *	  the counters that charging keeps (docs/design.md 3).
+ *	  Resources that GUARANTEED containers use in queues, for users and on nodes, from the
+ *	  counters that charging keeps (docs/design.md 3).
  *
- * Compaction moves rows of counter_delta to usage_counter and node_counter, and
- * changes usage_version in the same transaction.
+ * Charging appends each change of usage to counter_delta.  Compaction adds these rows to
+ * usage_counter and node_counter, and changes usage_version in the same transaction.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,15 +16,16 @@
 #include "store/table_scan.h"
 #include "utils/uuid.h"
 
-/* counter_delta. */
+/* The table counter_delta, as a journal of changes (store/table_scan.h). */
 extern const YqJournal yq_usage_journal;
 
 /* Add all usage that the snapshot sees to a cluster that contains no usage yet. */
 extern void yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot);
 
 /*
- * Add the deltas that have not been seen yet, and return their number.  Deltas of the
- * transaction seen->own are not added, because the cluster already contains them.
+ * Add the rows of counter_delta that the session has not read yet.  Rows of the transaction
+ * seen->own are not added, because the cluster already contains them.  Returns the number
+ * of rows of that transaction.
  */
 extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot);
 
@@ -35,17 +36,18 @@ extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapsh
 typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;
-	pg_uuid_t	content;		/* does not change if only deltas of other transactions are compacted */
-	FullTransactionId compacted_before;	/* transactions that the last compaction skipped: this one, later ones ... */
-	FullTransactionId *compacted_but; /* ... and these (palloc'd) */
+	pg_uuid_t	content;		/* unchanged if a transaction has only compacted rows of other transactions */
+	FullTransactionId compacted_before;	/* the last compaction took no rows of this transaction, of later ones ... */
+	FullTransactionId *compacted_but; /* ... or of these (palloc'd) */
 	int			compacted_but_count;
 } YqUsageVersion;
 
 extern YqUsageVersion yq_usage_version(Snapshot snapshot);
 
 /*
- * Is the only difference from a known state that deltas were compacted which have all been
- * seen?  Deltas of the transaction seen->own do not count as seen.
+ * Has compaction since the version "known" moved only rows that the session has read?  If
+ * it has, the session need not read all usage again.  Rows of the transaction seen->own
+ * count as not read.
  */
 extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
 

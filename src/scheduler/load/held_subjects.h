@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * held_subjects.h
- *	  Subjects that rounds of the scheduler hold back for a while, because their rows
- *	  could not be written (scheduler/record/refusal.h).
+ *	  Containers, applications and plans (subjects) that rounds of the scheduler leave out
+ *	  for a while, because their rows could not be written (scheduler/record/refusal.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #define YQ_ROUND_EXPIRY "expiry"
 #define YQ_ROUND_LIFETIME "end_expired_applications"
 
-/* SQL condition: the round holds back this subject, an expression of type text */
+/* SQL condition: the round leaves out the subject now.  "subject" is an expression of type text. */
 #define YQ_IS_HELD(round, subject) \
 	"EXISTS (SELECT FROM yquota.scheduler_refusal AS f WHERE f.round = '" round "' AND f.subject = " subject \
 	" AND f.held_until > yquota.clock())"

@@ -22,19 +22,19 @@
 /* Make names of containers as YARN does. */
 
 /*
- * Return ContainerId.toString() of the container with a number in an attempt of an
- * application.  The result is palloc'd.
+ * Return the id of a container, as YARN's ContainerId.toString() does.  The number counts
+ * the containers of an attempt of the application.  The result is palloc'd.
  */
 extern text *yq_container_id(const char *application_id, int32 attempt, int64 number);
 
 /* -- loaded cluster ------------------------------------------------------------ */
 
 /*
- * The cluster of state/ knows no table.  Its `source` pointers lead to the structs
- * below.  Everything lives in the memory context of the cluster.
+ * The structs of state/cluster.h know no table.  Their `source` pointers lead to what the
+ * loader has to remember.  Everything lives in the memory context of the cluster.
  */
 
-/* Source of an application of the cluster.  The source of a request is its name. */
+/* Source of an application.  The source of a request is its resource name. */
 typedef struct YqLoadedApplication
 {
 	const char *project;		/* the paying project */
@@ -42,13 +42,13 @@ typedef struct YqLoadedApplication
 	int64		next_container; /* as in application_attempt */
 	bool		is_gone;		/* the application ended or moved during the cycle */
 	bool		is_decided;		/* the cycle has decisions for the application; see record_decisions.c */
-	bool		has_other_changes;	/* more than requests and reservations changed: see record/record_applications.c */
+	bool		has_other_changes;	/* not only requests and reservations: see record/record_applications.c */
 	bool		is_followed;	/* the application has changed and is not settled: see cluster_load.c */
 	const YqDecision *master;	/* decision that starts its application master; see record_decisions.c */
 	int64		read_below;	/* containers of the attempt with smaller numbers were read: see user_containers.h */
 	bool		holds_elsewhere;	/* some of its containers count for another leaf or user */
 	int			place;			/* position by id among changed applications; see record_containers.c */
-	int64	   *renumbered;		/* the number after next_container that is really used; see container_number.c */
+	int64	   *renumbered;		/* new numbers for next_container and later ones, see container_number.c */
 } YqLoadedApplication;
 
 #define yq_loaded(application) ((YqLoadedApplication *) (application)->source)
@@ -59,14 +59,14 @@ typedef struct YqLoadedCluster
 	struct YqClusterLoader *loader;
 	List	   *changed;		/* applications that the cycle has changed in the tables: YqClusterApplication */
 	List	   *unpaid;			/* applications without a paying project: YqClusterApplication with only id and leaf */
-	List	   *refused;		/* likewise for applications that are left out because of a failed decision */
+	List	   *refused;		/* applications that are left out because of a failed decision, with the same members */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that every cycle has to read again */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared yet */
 	HTAB	   *strays;			/* names of missing queues that have containers or applications; NULL: none so far */
 	MemoryContext killable_context; /* context of the killable containers; NULL: there were none so far */
 	bool		has_stale_killable;	/* killable containers may have ended or changed; they are read again */
-	bool		is_overtaken;	/* the cycle has restored requests that the cluster does not contain */
+	bool		is_overtaken;	/* the tables have changes that the cluster does not contain, so it cannot be kept */
 	bool		has_refused;	/* set by record_decisions.c when a further subject is held back */
 	bool		is_kept;		/* the cluster outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
@@ -80,15 +80,16 @@ extern void yq_loaded_note_stale(YqLoadedCluster *loaded, YqClusterQueue *queue)
 extern void yq_loaded_forget_stale(YqLoadedCluster *loaded);
 
 /*
- * Note the name of a missing queue, whose row does not count.  The second function
- * returns whether the path or short name of a new queue is among these names.
+ * Note the name of a queue that does not exist, although a row names it.  The row does not
+ * count.  The second function returns whether a new queue has one of these names, as its
+ * path or short name.
  */
 extern void yq_loaded_note_stray(YqLoadedCluster *loaded, YqBytes name);
 extern bool yq_loaded_is_stray(const YqLoadedCluster *loaded, const YqQueue *queue);
 
 /*
- * Return ContainerId.toString() of the container with a number, in the present attempt
- * of an application.  The result is palloc'd.
+ * Return the id of the container with this number in the present attempt of an
+ * application.  The result is palloc'd.
  */
 extern text *yq_loaded_container_id(const YqClusterApplication *application, int64 number);
 
@@ -105,8 +106,8 @@ typedef struct YqClusterLoader
 	HTAB	   *applications;	/* by id */
 	HTAB	   *users;			/* by leaf and name */
 	List	   *added;			/* applications that the present reading has added: YqClusterApplication */
-	HTAB	   *held;			/* containers of applications before the reload, by id; NULL for none */
-	bool		is_contradictory;	/* the rows contradict rows that other applications have */
+	HTAB	   *held;			/* used resources of applications that are being read again, by id; otherwise NULL */
+	bool		is_contradictory;	/* the rows contradict those of other applications in the cluster */
 	YqClusterApplication *sorted;	/* application of the rows that are read now, or NULL */
 	int			sorted_keys;	/* number of its leading sorted keys, which existed before these rows */
 } YqClusterLoader;
@@ -121,18 +122,18 @@ typedef struct YqLoaderRow
 
 typedef void (*YqLoaderReader) (const YqLoaderRow *row);
 
-/* Run a statement and call the reader for each row, in a context that is reset. */
+/* Run a statement, and call the reader for each row in a memory context that is reset after the row. */
 extern void yq_loader_read(YqClusterLoader *loader, YqSavedPlan *statement, Datum *values,
 						   YqLoaderReader reader);
 
-/* Return values of columns; NULL becomes 0, or false. */
+/* Return whether a column is NULL, and its value.  NULL has the value 0 or false.  Columns count from 1. */
 extern bool yq_loader_is_null(const YqLoaderRow *row, int column);
 extern Datum yq_loader_value(const YqLoaderRow *row, int column);
 
 /* Return a string that lives as long as the cluster, or NULL. */
 extern char *yq_loader_text(const YqLoaderRow *row, int column);
 
-/* Return amounts per type of the hierarchy. */
+/* Return the amounts of a resource, one per type of the hierarchy. */
 extern int64 *yq_loader_amounts(const YqLoaderRow *row, int column);
 
 /* Return the number of a label, or -1 if the label was removed.  Without labels there is one partition. */
@@ -141,7 +142,7 @@ extern int	yq_loader_label(const YqLoaderRow *row, int column);
 /* Append to a list that lives as long as the cluster. */
 extern List *yq_loader_append(const YqClusterLoader *loader, List *list, void *element);
 
-/* Read applications that are not in the cluster: those with ids in an array, or (NULL) all. */
+/* Read the applications whose ids are in an array, or (NULL) all.  None of them is in the cluster yet. */
 extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
 
 /* Register the application under its id, which must live as long as the cluster. */

@@ -48,8 +48,8 @@ text_of(const Promotable *row, int column)
 }
 
 /*
- * Return the partition that update_container() would use for a promotion, or -1 if the
- * queue may not use that partition.
+ * Return the partition that update_container() would use for a promotion.  It is the default
+ * partition if the queue may no longer use the label of the container.
  */
 static int
 label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
@@ -62,7 +62,7 @@ label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
 	return yq_hierarchy_label(hierarchy, label);
 }
 
-/* Add a request for one container on the node, as yq_cluster_prepare() would sort it. */
+/* Add requests for one container on the node.  They are sorted by name, as yq_cluster_prepare() sorts requests. */
 static void
 request(YqPromotableContainer *container, const int64 *amounts)
 {
@@ -144,7 +144,7 @@ look_at_queued(const YqRow *row)
 		 state.length == strlen("RUNNING") && memcmp(state.data, "RUNNING", state.length) == 0);
 }
 
-/* Must any container be promoted now?  Most heartbeats need no promotion, and run no statement. */
+/* Has any container on the nodes run long enough?  In most heartbeats none has, so no statement need be run. */
 static bool
 is_any_due(int64 after, const char **nodes, int node_count)
 {

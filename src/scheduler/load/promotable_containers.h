@@ -4,7 +4,7 @@
  *	  OPPORTUNISTIC containers that a cycle may promote by a rule.  Their queue sets
  *	  auto_promote_after, and they have run for that time.
  *
- * The running time is known for containers in the queue of a node (yquota.node_queue).
+ * The running time is known only for containers in the queue of a node (yquota.node_queue).
  * It is the time since the container arrived there, without the time for which it
  * waited or was paused.  A container is not promoted if it is not RUNNING there now, or
  * if it has a pending update of its own.
@@ -22,7 +22,7 @@ typedef struct YqPromotableContainer
 	YqContainerUpdate update;
 	YqResourceRequest requests[2];
 	YqClusterNode *node;
-	bool		is_elsewhere;	/* charging counts it for a queue or user that differs from the cluster's */
+	bool		is_elsewhere;	/* charging counts it for another queue or user than its application's */
 } YqPromotableContainer;
 
 /*
@@ -33,7 +33,7 @@ typedef struct YqPromotableContainer
  */
 extern List *yq_promotable_containers_read(const YqLoadedCluster *loaded, const char **nodes, int node_count);
 
-/* Return the diagnostics of the decision, palloc'd. */
+/* Return the text that says why the rule promotes the container of the key, palloc'd. */
 extern char *yq_promotion_diagnostics(const YqSchedulerKey *key);
 
 #endif							/* YQ_PROMOTABLE_CONTAINERS_H */

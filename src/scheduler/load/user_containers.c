@@ -16,15 +16,15 @@
 #include "utils/snapmgr.h"
 
 /*
- * Limit on the number of an application's containers that are read one by one.  Above it,
- * one statement reads all of them.
+ * Limit on an application's new containers that are read one by one.  Above it, one
+ * statement reads all containers of the user's applications.
  */
 #define MOST_NUMBERS 1000
 
-/* Above this number of ids, planning the statement is faster than comparing each row with all ids. */
+/* From this number of ids on, planning the statement costs less than comparing each row with all ids. */
 #define MANY 50
 
-/* A GUARANTEED container, counted in the leaf of its user. */
+/* A GUARANTEED container that counts for a user in a leaf. */
 typedef struct Held
 {
 	char	   *container_id;
@@ -33,7 +33,7 @@ typedef struct Held
 	int64	   *amounts;
 } Held;
 
-/* The containers that an application had before it was read again. */
+/* The used resources that an application had before it was read again. */
 typedef struct BeforeEntry
 {
 	YqBytes		key;			/* id of the application */
@@ -109,8 +109,9 @@ is_at_home(const YqLoaderRow *row, const YqClusterApplication *application)
 }
 
 /*
- * Mark an application that has containers of another leaf or user.  These containers may
- * change without a change of this user's counters, so the application is read each time.
+ * Mark an application that has containers which count for another leaf or user.  They may
+ * change without a change of this user's counters, so each cycle reads the application
+ * again.
  */
 static void
 mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
@@ -387,7 +388,7 @@ set_used_of_applications(const UserSearch *search)
 	}
 }
 
-/* Update the containers of a user.  Returns false if the user has containers that are not known. */
+/* Update the known containers of a user.  Returns false if the user has other containers, too. */
 static bool
 refresh_user(UserSearch *search)
 {
@@ -405,7 +406,7 @@ refresh_user(UserSearch *search)
 	return true;
 }
 
-/* Return the applications of users who have containers that are not known. */
+/* Update the known containers of stale users, and return the applications of users that have other containers. */
 static List *
 refresh_users(UserSearch *search, const YqClusterQueue *leaf)
 {

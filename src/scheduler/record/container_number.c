@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * container_number.c
- *	  Free numbers of new containers.
+ *	  Free numbers for new containers.
  *
- * A cycle checks hundreds of thousands of names at once.  Nearly all of them are free,
- * and they are in ascending order.  Indexes are therefore scanned forward, as in
+ * A cycle may check hundreds of thousands of ids at once.  Nearly all of them are free,
+ * and they are in ascending order.  Each index is therefore scanned forward once, as in
  * charging.
  *
  *-------------------------------------------------------------------------
@@ -24,7 +24,7 @@
 /* Indexes of the tables in which known container ids are. */
 typedef struct Names
 {
-	YqIndexScan *scans[3];			/* running containers come first, to find containers that are about to end */
+	YqIndexScan *scans[3];			/* running containers first, because a container that ends moves to the charges */
 	int			scan_count;
 	MemoryContext contexts[2];	/* memory of the current id and of the previous id */
 	text	   *last;			/* NULL before the first id */
@@ -100,7 +100,7 @@ is_known_number(Names *names, Attempt attempt, int64 number)
 	return false;
 }
 
-/* Numbers that were skipped for an application because they are in use. */
+/* Numbers of an application that were skipped because they are in use: how many, and the first. */
 typedef struct Known
 {
 	int			count;
@@ -234,7 +234,7 @@ renumber_older(Names *names, YqDecision *decision)
 	warn_of_taken_number(attempt_of(application), &known);
 }
 
-/* Renumber the new containers of applications if necessary. */
+/* Renumber the new containers of applications of which some numbers are in use. */
 static void
 renumber_new(Names *names, const List *applications)
 {

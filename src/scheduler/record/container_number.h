@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_number.h
- *	  Free numbers of new containers.
+ *	  Free numbers for new containers.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,18 +11,20 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Skip used numbers.  An allocation cycle numbers the containers of an application
- * consecutively.  An earlier event may have used the same name.  It may come from a
- * client, or from a resource manager that remembers containers which a failover has
- * lost.  If a container or a waiting event has the name, the new container gets the
- * next free number, and the function raises a WARNING.  Later containers get later
- * numbers. New containers also get numbers after those that were taken while the cycle
- * decided; this gives no WARNING.
+ * Skip numbers that are in use.  An allocation cycle numbers the containers of an
+ * application consecutively, without reading tables.  A container may already have such an
+ * id, because a client has sent an event with it.  After a failover that has lost
+ * decisions, the resource manager may also report containers by the ids of the lost
+ * decisions.  If a container or a waiting event has the id, the new container gets the next
+ * free number, and the function raises a WARNING.  Later containers get later numbers.
  *
- * The caller holds the scheduler's lock and has not recorded any decision.  The
- * applications (YqClusterApplication) have decisions, and are sorted by id.  The
- * function does not see a name that an open transaction has used; charging then refuses
- * one of the two containers.
+ * Other transactions may have taken numbers of the application while the cycle decided.
+ * New containers then get later numbers, without a WARNING.
+ *
+ * The caller holds the scheduler's lock and has not recorded any decision.  All
+ * applications (YqClusterApplication) with decisions are in the list, which is sorted by
+ * id.  The function does not see ids that open transactions use; charging then refuses the
+ * second container with the id.
  */
 extern void yq_container_numbers_skip_known(YqLoadedCluster *loaded, const List *applications);
 

@@ -4,8 +4,8 @@
  *	  Release of containers whose decisions were not acknowledged, and of OPPORTUNISTIC
  *	  containers that do not arrive at their nodes.
  *
- * Cycles run many times a second, and an index scan has to pass the dead entries of
- * acknowledged decisions.  A session therefore remembers the time of the oldest
+ * Cycles run many times a second, and each scan of an index would pass many dead entries
+ * of acknowledged decisions.  A session therefore remembers the time of the oldest
  * decision, and does not scan again before that decision expires.
  *
  *-------------------------------------------------------------------------
@@ -93,7 +93,7 @@ read_oldest_decisions(TimestampTz now)
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	/* look at decisions before awaited containers, because a decision makes its container awaited */
+	/* read decisions before awaited containers, because an acknowledgement turns the former into the latter */
 	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 
@@ -105,9 +105,9 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 }
 
 /*
- * Condition that the container "c" is OPPORTUNISTIC, has not run, and is in no queue of a
- * node.  If a container has not started to run at once, container_change contains its START
- * and its updates.
+ * SQL condition: the container "c" is OPPORTUNISTIC, has not run, and is in no queue of a
+ * node.  If a container did not run from its START on, container_change has its START and
+ * its updates.
  */
 #define HAS_NOT_COME \
 	"c.waiting_factor IS NOT NULL " \
@@ -115,10 +115,10 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"AND NOT EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id AND u.is_running) "
 
 /*
- * Rest of a WITH list.  It uses the rows of "running" and, with ends_at, of "due".  A
- * container ends at its expiry, even if the expiry is noticed later.  A decision informs
- * the application of an OPPORTUNISTIC container, because the application may already know
- * it from the reply to a call.  The text is SchedulerUtils.EXPIRED_CONTAINER.
+ * End of a WITH list that has the containers to end as "running", and their times of expiry
+ * as ends_at of "due".  A container ends at its expiry, even if the expiry is noticed later.
+ * The application of an OPPORTUNISTIC container gets a decision, because it may already know
+ * the container from the reply to a call.  The text is SchedulerUtils.EXPIRED_CONTAINER.
  */
 #define END_RUNNING \
 	"told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \

@@ -24,7 +24,7 @@
 
 /* -- preempted containers ------------------------------------------------------ */
 
-/* Rows that are collected, and then written together. */
+/* Number of rows that are collected, and then written together. */
 #define ROWS_PER_FLUSH 1000
 
 /* Columns of preempted_container, in the order of the table. */
@@ -42,7 +42,7 @@ enum
 	ROW_IS_ADVISED,
 	ROW_MARKED_AT,
 	ROW_SELECTOR,
-	ROW_USED,					/* amounts in a reason, in the order of their columns */
+	ROW_USED,					/* first of the amounts of a reason, in the order of YqPreemptionReason */
 	ROW_GUARANTEED,
 	ROW_IDEAL,
 	ROW_TO_BE_PREEMPTED,
@@ -180,7 +180,7 @@ set_reason(Datum *values, bool *nulls, const YqPreemptionReason *reason, Timesta
 	}
 }
 
-/* Write a row of preempted_container from the result. */
+/* Write a row of preempted_container from a row of the statement's result. */
 static void
 write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 row)
 {

@@ -15,14 +15,14 @@
 
 #define YQ_PREEMPTION_REASON_FIGURES 5
 
-/* Amounts that a preemption round recorded when a container's wait ended. */
+/* Selector and amounts by which a round decided when the container's time to end by itself was over. */
 typedef struct YqPreemptionReason
 {
 	const char *selector;
-	Datum		figures[YQ_PREEMPTION_REASON_FIGURES];	/* resource: used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted */
+	Datum		figures[YQ_PREEMPTION_REASON_FIGURES];	/* amounts, in the order of the table's columns */
 } YqPreemptionReason;
 
-/* Containers as the caller has read them, in columns of equal length. */
+/* Containers as the caller has read them.  Each column is an array with one element per container. */
 typedef struct YqPreemptedContainers
 {
 	int			count;
@@ -33,7 +33,7 @@ typedef struct YqPreemptedContainers
 	Datum	   *allocations;
 	const YqPreemptionReason **reasons; /* reasons from a round; NULL: the column is absent */
 	TimestampTz *marked_at;		/* present together with reasons */
-	const char **needed_by_applications;	/* applications that get the resources; NULL: the column is absent */
+	const char **needed_by_applications;	/* applications that get the resources; NULL: absent */
 	const char **needed_by_queues;	/* full paths of these applications' queues */
 	const char *round;			/* round that leaves out failing containers (refusal.h); NULL: failures are errors */
 } YqPreemptedContainers;
@@ -41,7 +41,11 @@ typedef struct YqPreemptedContainers
 /* Make columns with room for this many containers.  Optional columns are NULL. */
 extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
-/* Write one row per container and decision.  A lost reply or a forgotten mark does not cause a second row. */
+/*
+ * SQL that writes a row of yquota.decision for each container in "running".  A container
+ * that already has a row with this decision gets no second one, even after a lost reply or
+ * a forgotten mark.
+ */
 #define YQ_PREEMPTED_TELL(decision, advised) \
 	", told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
 	"allocation_request_id, decided_at, advised) " \
@@ -50,8 +54,8 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 	"WHERE d.container_id = r.container_id AND d.decision = '" decision "') ORDER BY r.container_id) "
 
 /*
- * Run a statement that returns positions (bigint, from 1) among "count" containers.
- * The result marks the returned positions.
+ * Run a statement that returns positions (bigint, from 1) among "count" containers.  The
+ * result is an array of "count" elements, which are true at the returned positions.
  */
 extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values);
 
@@ -59,7 +63,7 @@ extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datu
  * The functions below handle containers that are unchanged since the caller read them:
  * they have the same application and queue, and are no larger.  The functions skip
  * other containers, and containers that another transaction is changing.  They return
- * which containers they have found.
+ * an array that is true for each container that they have handled.
  */
 
 /* Lock the containers that have exactly the size that the caller has read. */
@@ -68,15 +72,15 @@ extern bool *yq_preempted_containers_claim(const YqPreemptedContainers *containe
 /*
  * End the containers.  Each gets a CONTAINER_FINISH with the exit status PREEMPTED, a
  * decision "killed", and a row of yquota.preempted_container.  The row replaces the row
- * of an advice, or of an earlier container with that id whose events were voided. Marks
- * are deleted.  If the caller gives no reasons, the row gets the reasons that were
- * stored with the marks.
+ * of an advice, or of an earlier container with that id whose events were voided.  The
+ * marks of the containers are deleted.  If the caller gives no reasons, the row gets the
+ * reasons that were stored with the marks.
  */
 extern bool *yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now);
 
 /*
  * Advise the resource manager to end the containers: write the same decision and row,
- * marked as advised. The caller gives the reasons.
+ * marked as advised.  The caller gives the reasons.
  */
 extern bool *yq_preempted_containers_advise(const YqPreemptedContainers *containers, Datum now);
 
@@ -103,12 +107,12 @@ extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *
 typedef struct YqUnfetchedContainer
 {
 	bool		is_unfetched;	/* the start is not acknowledged; if false, the next member is not set */
-	const char *asked_label;	/* NULL: the container is not requested again */
+	const char *asked_label;	/* label of its request; NULL: the container is not requested again */
 } YqUnfetchedContainer;
 
 /*
- * Find the unfetched containers before they end.  The result is indexed by container, or
- * NULL if there are none.
+ * Find the unfetched containers before they end.  The result has one element per
+ * container, or is NULL if no container is unfetched.
  */
 extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedContainers *containers);
 
@@ -116,7 +120,7 @@ extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedConta
  * Request the unfetched containers again after they have ended, and delete the
  * decisions that allocated them.  The caller holds the locks of their leaves, and has
  * called yq_scheduler_journal_begin_own().  This function itself records the
- * applications in the journal.  Returns whether there are any.
+ * applications in the journal.  Returns whether any unfetched container has ended.
  */
 extern bool yq_unfetched_containers_put_back(const YqPreemptedContainers *containers,
 											 const YqUnfetchedContainer *unfetched, const bool *is_ended);

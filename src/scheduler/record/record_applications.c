@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * record_applications.c
- *	  Records of applications that a cycle has changed or that have ended: in tables,
- *	  about containers, and for sessions that keep a cluster.
+ *	  Records about applications: whether they wait for containers, the end of their
+ *	  containers, and the changes by cycles, for sessions that keep a cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,8 +56,8 @@ yq_application_demand_note(const char *application_id)
 #define COMPLETED "'Container of a completed application'"
 
 /*
- * Condition that the container "c" outlives its attempt: the application keeps its
- * containers across attempts, and has fetched this one.
+ * SQL condition: the container "c" outlives its attempt.  Its application keeps containers
+ * across attempts, and has fetched this container.
  */
 #define IS_KEPT \
 	"(SELECT a.keeps_containers FROM yquota.application AS a WHERE a.application_id = $1) AND NOT EXISTS (" \
@@ -88,9 +88,9 @@ end_containers(const char *application_id, YqContainersOf which)
 
 /*
  * Delete the decisions that allocated the containers.  Another transaction may have ended a
- * container while this transaction waited for the container's lock; then the decision
- * "killed" is deleted, too.  Rows are locked in the same order as in all sessions.  Returns
- * the number of deleted decisions "killed".
+ * container while this transaction waited for the container's lock.  The decision "killed"
+ * of that container is then deleted, too.  Returns the number of deleted decisions "killed".
+ * All sessions lock these rows in the order of their numbers.
  */
 static int64
 drop_decisions(const List *container_ids)
@@ -152,8 +152,8 @@ yq_completed_application_note(const char *application_id)
  * matters.  Transaction numbers do not show this order, because a transaction may get its
  * number long before its cycle takes the scheduler's lock.  Positions in the write-ahead
  * log do.  A cycle takes such a position under the lock, writes its rows after the
- * position, and holds the lock until its transaction has ended.  The sessions that compare
- * positions are older than the rows, so all positions are of the same log.
+ * position, and holds the lock until its transaction has ended.  A session compares only
+ * rows that are newer than its cluster, so all their positions are of the present log.
  */
 
 /* Limit on the applications that a cycle records one by one.  Above it, other sessions load the whole cluster again. */
@@ -162,7 +162,7 @@ yq_completed_application_note(const char *application_id)
 /* Limit on the changed requests of an application.  Above it, other sessions read the application again. */
 #define MOST_REQUESTS 20
 
-/* -- applications with changes other than of requests and reservations --------------- */
+/* -- other changes than those of requests and reservations ---------------------------- */
 
 static bool
 changes_more(const YqDecision *decision)
@@ -170,7 +170,7 @@ changes_more(const YqDecision *decision)
 	return decision->killed != NULL || decision->key->update != NULL || decision->is_master;
 }
 
-/* Has any update changed?  An update's counters are stored in the update's row, not with the requests. */
+/* Has the counter of any update changed?  It is in the row of the update, not with the counters of requests. */
 static bool
 has_other_changes(const YqClusterApplication *application)
 {
@@ -258,8 +258,8 @@ list_changes_of_application(const YqCluster *cluster, const YqClusterApplication
 /* -- reservations ---------------------------------------------------------------------- */
 
 /*
- * Is the reservation recorded as a change?  Otherwise the application is read again, with
- * all its reservations.
+ * Is the reservation recorded as a change?  Otherwise other sessions read its application
+ * again, with all its reservations.
  */
 static bool
 is_noted(const YqReservation *reservation)

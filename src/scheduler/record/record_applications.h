@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * record_applications.h
- *	  Records of applications that a cycle has changed or that have ended: in tables,
- *	  about containers, and for sessions that keep a cluster.
+ *	  Records about applications: whether they wait for containers, the end of their
+ *	  containers, and the changes by cycles, for sessions that keep a cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,12 +51,10 @@ extern void yq_completed_application_note(const char *application_id);
 
 /* -- changed applications ------------------------------------------------------ */
 
-/* Record the applications that a cycle has changed, for sessions that keep a cluster. */
-
 /*
- * Record all changes of the cycle (loaded->changed) in the journal.  The caller holds
- * the scheduler's lock, has determined the numbers of containers, and has not yet
- * written counters.
+ * Record the changes of a cycle in the journal, for sessions that keep a cluster.  The
+ * changed applications are in loaded->changed.  The caller holds the scheduler's lock.  It
+ * has determined the numbers of containers, and has not yet written requests and counters.
  */
 extern void yq_changed_applications_note(const YqLoadedCluster *loaded);
 

@@ -32,8 +32,8 @@
 /* Writes the updates of running containers when the updates take effect. */
 
 /*
- * Return a time after the container's last event, because two events of a container must
- * not have the same time.
+ * The update must not have the time of an earlier update, so its time is after the
+ * container's last event.  It may have the time of the container's START.
  */
 void
 yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type, bool is_revertible)
@@ -186,8 +186,8 @@ yq_update_events_record(const YqCluster *cluster, const List *applications)
 #define MILLISECONDS(n) (INT64CONST(n) * 1000)
 
 /*
- * Low bounds are for calls that are served at once, high bounds for requests that wait for
- * many heartbeats.
+ * The low bounds distinguish calls that are served at once, the high bounds requests that
+ * wait for many heartbeats.
  */
 const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT] = {
 	MILLISECONDS(10), MILLISECONDS(50), MILLISECONDS(100), MILLISECONDS(250), MILLISECONDS(500),
@@ -282,7 +282,7 @@ yq_opportunistic_count_write(const YqOpportunisticCount *count)
 
 /* Appends rows directly to the tables, because hundreds of thousands of rows may be written at once. */
 
-/* Rows that are collected, and then written together. */
+/* Number of rows that are collected, and then written together. */
 #define ROWS_PER_FLUSH 1000
 
 /* -- names ----------------------------------------------------------------- */
@@ -351,8 +351,8 @@ yq_decision_locality(const YqDecision *decision)
 }
 
 /*
- * Return the widest locality that the key accepts.  If the container may run on any node,
- * no other request needs to be checked.
+ * Return the name of the widest locality that the key accepts, or NULL if no container
+ * starts.
  */
 static const char *
 farthest_name(const YqDecision *decision)
@@ -461,7 +461,7 @@ set_text(Rows *rows, int column, const char *value)
 		rows->values[column] = CStringGetTextDatum(value);
 }
 
-/* Write a row, whose values "fill" takes from a decision. */
+/* Write a row that "fill" fills with the values of a decision. */
 static void
 put_decision_row(Rows *rows, const YqDecision *decision, void (*fill) (Rows *, const YqDecision *))
 {

@@ -25,9 +25,9 @@
 
 /*
  * Append the event of a container that the caller has locked, and raise its version.
- * Afterwards no update of the container is pending.  A zero allocation and a NULL
- * execution type mean no change.  A revertible update stores the former allocation
- * until the application master acknowledges the decision.
+ * Afterwards no update of the container is pending.  A NULL allocation or execution type
+ * means no change.  A revertible update stores the former allocation until the
+ * application master acknowledges the decision.
  */
 extern void yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type,
 								  bool is_revertible);
@@ -45,7 +45,8 @@ extern void yq_update_events_take_back(Datum container_ids, TimestampTz now, int
  * Lock the container that a cycle wants to update, until the transaction ends.  Returns
  * false if the container has ended, or if its size differs from its size in the cluster.
  * Also returns false if another transaction has locked it, because a cycle does not wait.
- * A container that is promoted by rule must also be OPPORTUNISTIC and running.
+ * For a promotion by rule, returns false if the container is no longer OPPORTUNISTIC and
+ * running.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 
@@ -87,8 +88,8 @@ typedef struct YqOpportunisticCount
 } YqOpportunisticCount;
 
 /*
- * Add containers by their latency, from the first request to the container.  A negative
- * latency is unknown.
+ * Add containers with a known latency, in microseconds from the first request to the
+ * allocation.  A negative latency, measured after the clock has gone back, counts as 0.
  */
 extern void yq_opportunistic_count_latency(YqOpportunisticCount *count, int64 latency, int64 containers);
 
@@ -98,9 +99,8 @@ extern void yq_opportunistic_count_write(const YqOpportunisticCount *count);
 /* -- record containers --------------------------------------------------------- */
 
 /*
- * Names of decisions that are deleted if they are not acknowledged in time, for use in
- * statements.  All other decisions stay; they report the end of a container, or concern
- * no container.
+ * SQL list of the decisions that are deleted if they are not acknowledged in time.  All
+ * other decisions stay; they report the end of a container, or concern no container.
  */
 #define YQ_EXPIRING_DECISIONS "('allocated', 'swapped', 'reserved', 'increased', 'promoted')"
 
@@ -136,7 +136,7 @@ extern text *yq_decision_container_id(const YqDecision *decision);
  */
 extern void yq_record_containers(const YqLoadedCluster *loaded);
 
-/* Record only the events of "count" consecutive decisions, beginning with "first". */
+/* Record only the START events of "count" consecutive decisions, beginning with "first". */
 extern void yq_record_starts(const YqCluster *cluster, int first, int count);
 
 #endif							/* YQ_RECORD_CONTAINERS_H */

@@ -170,9 +170,10 @@ mark_deprived(const YqCluster *cluster, const bool *is_claimed)
 }
 
 /*
- * Mark further applications.  Containers are not killed for a marked application.  Other
- * applications may have got a part of the resources of these containers, so they are
- * marked, too.  Repeat this until no application is added.
+ * Mark further applications.  The containers that were to be killed for a marked application
+ * are not killed.  Applications with decisions on the nodes of these containers may have got
+ * a part of their resources, so they are marked, too.  This is repeated until no application
+ * is added.
  */
 static void
 mark_without_room(const YqCluster *cluster)
@@ -282,7 +283,7 @@ put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
 	loaded->is_overtaken |= yq_unfetched_containers_put_back(&killed->containers, killed->unfetched, killed->is_ended);
 }
 
-/* Drop void decisions, and decisions for applications that no longer exist. */
+/* Drop void decisions, and decisions for marked applications. */
 static void
 drop_void_decisions(YqCluster *cluster)
 {
@@ -296,7 +297,7 @@ drop_void_decisions(YqCluster *cluster)
 	cluster->decision_count = count;
 }
 
-/* State of checking which applications are unchanged. */
+/* Scan of the table of applications, to find those that have not ended or moved. */
 typedef struct Presence
 {
 	YqIndexScan *applications;
@@ -325,7 +326,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 	return yq_varlena_is(queue, path);
 }
 
-/* Return the unchanged applications, and mark all other applications. */
+/* Return the applications that have not ended or moved, and mark the others. */
 static List *
 find_present(const List *applications)
 {
@@ -353,10 +354,10 @@ find_present(const List *applications)
 }
 
 /*
- * Lock the applications whose rows the cycle will write, and return them.  Applications
- * that have ended or moved since they were read are marked and left out.  So are
- * applications with containers that cannot be updated or killed now.  Decisions for marked
- * applications are dropped.
+ * Return the applications whose rows the cycle will write, after locking their leaves.
+ * Applications that have ended or moved since they were read are marked and left out.  So
+ * are applications whose decisions update or kill a container that cannot be locked as it
+ * was read.  Decisions for marked applications are dropped.
  */
 static List *
 find_touched(YqLoadedCluster *loaded)
@@ -379,7 +380,7 @@ find_touched(YqLoadedCluster *loaded)
 
 /* -- refused decisions ------------------------------------------------------ */
 
-/* Write the events of "count" consecutive decisions. */
+/* Write the events of "count" consecutive decisions, beginning with "first". */
 static void
 write_events(void *argument, int first, int count)
 {

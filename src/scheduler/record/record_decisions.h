@@ -4,8 +4,8 @@
  *	  The record of the decisions of an allocation cycle.
  *
  * Containers start by events in container_event, so that the ledger and the scheduler
- * cannot disagree.  The caller holds the scheduler's lock, and calls the functions once
- * per loaded cluster.
+ * cannot disagree.  The caller holds the scheduler's lock, and calls each function at most
+ * once for the same decisions.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.c
- *	  Subjects that rounds of the scheduler leave out because their rows cannot be
- *	  written, and counts for metrics.
+ *	  Containers, applications and plans (subjects) that rounds of the scheduler leave out
+ *	  because their rows cannot be written, and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
@@ -100,7 +100,10 @@ do_part(void *argument)
 	part->round->work(part->round->argument, part->first, part->count);
 }
 
-/* Do the work of these subjects after the work of all earlier subjects, because a failure may need both. */
+/*
+ * Do the work of these subjects, as far as it does not fail.  The work of earlier subjects
+ * has already been done, because some subjects fail only together with an earlier one.
+ */
 static void
 do_what_can_be(void *argument)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.h
- *	  Subjects that rounds of the scheduler leave out because their rows cannot be
- *	  written, and counts for metrics.
+ *	  Containers, applications and plans (subjects) that rounds of the scheduler leave out
+ *	  because their rows cannot be written, and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,7 +46,7 @@ extern bool yq_refusal_note(const char *round, const char *subject, const ErrorD
 
 /*
  * Do the work of a round for "count" subjects, numbered from 0: all in one
- * subtransaction or, if that fails, as many as possible. "work" does the work for
+ * subtransaction or, if that fails, as many as possible.  "work" does the work for
  * consecutive subjects.  For each subject that fails, "refuse" is called outside of the
  * subtransaction that is rolled back.
  */
@@ -60,7 +60,7 @@ typedef struct YqRound
 
 extern void yq_round_run(const YqRound *round);
 
-/* Find the subjects that fail, and undo all changes. */
+/* Find the subjects that fail, and call "refuse" for them, but undo all changes that "work" has made. */
 extern void yq_round_try(const YqRound *round);
 
 #endif							/* YQ_REFUSAL_H */

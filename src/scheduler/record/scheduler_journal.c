@@ -257,7 +257,7 @@ yq_scheduler_journal_end_own(void)
 
 /* -- triggers ------------------------------------------------------------------ */
 
-/* Return an application's change.  It names the leaf and the user whose counters may have changed, too. */
+/* Return the change of an application.  It also names the leaf and the user, whose counters may have changed. */
 static Change
 change_of(Relation relation, HeapTuple tuple)
 {
@@ -287,7 +287,7 @@ is_same(const Change *a, const Change *b)
 	return true;
 }
 
-/* Has only the application's flag of outstanding requests changed, to false? */
+/* Has the application lost its outstanding requests, without any other change of its row? */
 static bool
 ends_demand(Relation relation, HeapTuple before, HeapTuple after)
 {

@@ -53,15 +53,19 @@ extern void yq_scheduler_lock_events(void);
 /*
  * A transaction that changes scheduler data of an application appends a row to
  * yquota_internal.scheduler_change.  The functions that change requests, blacklists,
- * reservations and counters append the row themselves.  If only requests and
- * reservations of an application change, a cycle records these changes.  A trigger
- * appends rows for changes of applications and, less precisely, for direct changes of
- * these tables.  Another trigger records changes of killable containers.
+ * reservations and counters append the row themselves.  It names the application, which
+ * other sessions then read again.  If a cycle changes only requests and reservations of an
+ * application, it records each of these changes instead.
+ *
+ * Triggers append rows for changes of applications and of killable containers.  If a
+ * client changes the scheduler's tables directly, a trigger records that everything has
+ * changed.
+ *
  * yquota_internal.counter_delta contains changes of usage, and an invalidation of the
  * hierarchy signals changes of the configuration.
  */
 
-/* Values of the column kind. */
+/* Values of the column kind: an application, a change by a cycle, everything, or killable containers has changed. */
 #define YQ_CHANGE_APPLICATION 'a'
 #define YQ_CHANGE_CYCLE 'c'
 #define YQ_CHANGE_EVERYTHING 'e'
@@ -76,7 +80,7 @@ extern void yq_scheduler_journal_applications(const List *ids);
  */
 extern void yq_scheduler_journal_cycle(const YqHierarchy *hierarchy, const List *changes);
 
-/* Record that all data that sessions have read are void. */
+/* Record that sessions must load the whole cluster again. */
 extern void yq_scheduler_journal_everything(void);
 
 /*

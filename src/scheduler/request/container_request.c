@@ -60,7 +60,13 @@ yq_expected_duration_interval(int64 duration)
 
 /* -- opportunistic request ----------------------------------------------------- */
 
-/* Merges requests for OPPORTUNISTIC containers. */
+/*
+ * Merges requests for OPPORTUNISTIC containers.
+ *
+ * The rows of an application with one priority and allocation request id form an entry.  Its
+ * row for * has the number of wanted containers.  Its rows for nodes and racks say where they
+ * are wanted.
+ */
 
 #define KEY_OF_ENTRY(alias) \
 	alias ".application_id = $1 AND " alias ".priority = $2 AND " alias ".allocation_request_id = $3 " \
@@ -130,7 +136,7 @@ opportunistic_request_check_enabled(const char *application_id)
 
 /* -- the entry ----------------------------------------------------------------------- */
 
-/* Delete an entry of another size if no more containers of it are wanted.  Returns false if some are. */
+/* Delete an entry of another size if it wants no more containers.  Returns false if it still wants some. */
 static bool
 drop_other_size(Datum *values)
 {
@@ -145,8 +151,8 @@ drop_other_size(Datum *values)
 }
 
 /*
- * Write an entry.  The count of an existing entry changes only if the request is for *.
- * Returns false if there is an entry of another size.
+ * Write the row for * of an entry.  The count of an existing entry changes only if the
+ * request is for *.  Returns false if there is an entry of another size.
  */
 static bool
 write_entry(Datum *values)
@@ -481,7 +487,10 @@ drop_void_requests(const char *application_id)
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Is any of the requests GUARANTEED?  Cycles do not serve OPPORTUNISTIC requests. */
+/*
+ * Must the call exclude cycles?  It must if a request is GUARANTEED, because cycles serve
+ * only these requests.  A call without requests excludes cycles, too.
+ */
 static bool
 has_guaranteed_request(const YqContainerRequest *requests, int count)
 {

@@ -47,7 +47,7 @@ extern Datum yq_expected_duration_interval(int64 duration);
 /* Name that stands for any node; its count is the total number of wanted containers. */
 #define YQ_ANYWHERE_NAME "*"
 
-/* A row of a request. */
+/* A request, as an application master sends it. */
 typedef struct YqContainerRequest
 {
 	const char *resource_name;	/* name of a node or rack, or YQ_ANYWHERE_NAME */
@@ -62,8 +62,8 @@ typedef struct YqContainerRequest
 } YqContainerRequest;
 
 /*
- * Record all requests or none.  A later request replaces an earlier request for the
- * same count.  Returns the number of containers, of both execution types, for which the
+ * Record all requests or none.  If two of them are for the same count, the later one
+ * holds.  Returns the number of containers, of both execution types, for which the
  * application then waits.  An invalid request is ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
@@ -83,7 +83,10 @@ typedef struct YqRequester
 	const YqQueue *queue;
 } YqRequester;
 
-/* Is the application ACTIVE, or is it ACCEPTED in a queue to which its running master was moved? */
+/*
+ * May the application request containers?  It may if it is ACTIVE.  It also may if it was
+ * moved, and is ACCEPTED in its new queue while its application master runs.
+ */
 extern bool yq_requester_may_ask(const YqApplication *application);
 
 /*
@@ -95,13 +98,13 @@ extern YqRequester yq_requester_lock(const char *application_id);
 /* Lock the application, but let cycles decide.  A cycle waits before it writes changes of the leaf. */
 extern YqRequester yq_requester_lock_leaf(const char *application_id);
 
-/* Exclude the nodes and racks of "additions" for the application, and readmit those of "removals". */
+/* Add nodes and racks to the application's blacklist, and remove others from it. */
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
 								const char **removals, int removal_count);
 
 /*
- * Delete the requests and reservations of the application, and its application master.
- * The next attempt starts without them and numbers its containers from 1 again.
+ * Begin the next attempt of the application.  Its requests, reservations, blacklist and
+ * application master are deleted, and the attempt numbers its containers from 1 again.
  */
 extern void yq_application_begin_attempt(const char *application_id);
 

@@ -105,8 +105,8 @@ look_up(const YqRequester *requester, const char *container_id)
 
 /*
  * Lock containers of an application until the transaction ends, in the same order as
- * charging.  If another transaction has changed a container, that container has a new row,
- * which is then locked.
+ * charging.  If another transaction meanwhile replaces the row of a container, the loop locks
+ * the new row.
  */
 static void
 lock_containers(const YqRequester *requester, const YqUpdateRequest *requests, int count)
@@ -240,7 +240,7 @@ plan_type(UpdatePlan *plan)
 	if (plan->request->is_guaranteed == plan->running.is_guaranteed)
 		return YQ_UPDATE_ACCEPTED;
 	plan->outcome->action = plan->request->is_guaranteed ? YQ_UPDATE_PROMOTE : YQ_UPDATE_DEMOTE;
-	/* a new increase replaces a pending increase, but a pending promotion has precedence */
+	/* a new increase replaces a pending increase, but a second promotion is refused while the first is pending */
 	if (plan->request->is_guaranteed && plan->running.is_pending)
 		return YQ_UPDATE_OUTSTANDING;
 	return YQ_UPDATE_ACCEPTED;
@@ -271,8 +271,8 @@ make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 /* -- application of the plans ------------------------------------------------ */
 
 /*
- * Use up a container number.  For each decrease, Hadoop creates an empty container with an
- * id of its own.
+ * Skip a container number.  For each decrease and demotion, Hadoop creates an empty container
+ * with an id of its own.
  */
 static void
 use_up_number(const char *application_id)
@@ -320,7 +320,7 @@ forget_decisions(const UpdatePlan *plans, int count)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
-/* Return the container's requested partition if the queue may still request it. */
+/* Return the label of the container, or the default partition if its queue may no longer use the label. */
 static const char *
 update_label(const YqRequester *requester, const Running *running)
 {
@@ -413,7 +413,7 @@ do_plan(const YqRequester *requester, const UpdatePlan *plan)
 	}
 }
 
-/* Count the updates of each kind for metrics. */
+/* Count the demotions for metrics. */
 static void
 count_demoted(const YqUpdateOutcome *outcomes, int count)
 {
@@ -513,7 +513,7 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE) || !are_void())
 		return;
 	yq_scheduler_lock_leaves(hierarchy);
-	/* each cycle reads these applications again */
+	/* applications with updates are read again in each cycle, so the journal need not name them */
 	yq_scheduler_journal_begin_own();
 	ids = drop_void();
 	foreach(cell, ids)

@@ -5,7 +5,7 @@
  *	  (semantics/allocation 8).  Decisions follow Hadoop 3.4.1.
  *
  * A decrease and a demotion to OPPORTUNISTIC take effect at once.  An increase and a
- * promotion to GUARANTEED wait in yquota.container_update for an allocation cycle. The
+ * promotion to GUARANTEED wait in yquota.container_update for an allocation cycle.  The
  * cycle treats each of them as a separate scheduler key, which requests one container
  * of the missing amount on the container's node only.  When an update takes effect, it
  * becomes a CONTAINER_UPDATE event in container_event, which raises the version of the

@@ -4,9 +4,9 @@
  *	  Functions of the site that check requests of application masters before the
  *	  decision, and responses before they are returned.
  *
- * The list comes from the newest committed rows.  Each call looks up a function by its
- * name, with the rights of the caller.  A replaced function therefore takes effect at
- * once.
+ * A session reads the list of interceptors from the newest committed rows.  Each call looks
+ * up the function by its name, with the rights of the caller.  A replaced function therefore
+ * takes effect at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -338,7 +338,7 @@ replace_part(YqAllocateRequest *request, YqRequestPart part, const char *name, D
 	request->parts[part] = value;
 }
 
-/* Take the result of a function.  A NULL result counts as a row of NULL attributes. */
+/* Take over the request that an interceptor has returned.  NULL counts as a row of NULL attributes. */
 static void
 take_request(YqAllocateRequest *request, const Call *call)
 {

@@ -7,7 +7,7 @@
  * Administrators register the functions in yquota.request_interceptor, which works as
  * the chain of YARN's AMRMProxyService.  An interceptor of requests gets the result of
  * the previous interceptor.  It may change the request, or refuse the whole request
- * with a reason.  Interceptors of responses run in the opposite order. Each of them
+ * with a reason.  Interceptors of responses run in the opposite order.  Each of them
  * gets the rows that the previous interceptor has left, and may remove rows.
  *
  * Interceptors run with the rights of the caller.  If the calling function runs as

@@ -79,9 +79,10 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 
 /*
  * Trigger on yquota.application for applications that end or are deleted.  It deletes the
- * newest committed rows of the scheduler for the application, and ends the containers that
- * the scheduler has started.  The last container number is kept: the application's id may
- * be submitted again, and charging accepts a container id only once.
+ * rows that the scheduler keeps about the application, as last committed, and ends the
+ * containers that the scheduler has started.  The attempt number is kept and raised.  If a
+ * client submits the id of the application again, new containers get other ids, because
+ * charging accepts a container id only once.
  */
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)

@@ -394,7 +394,7 @@ compare_users(const void *a, const void *b)
 	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
 }
 
-/* Compare ids of containers.  Containers of the same application compare by attempt and number. */
+/* Compare ids of containers.  The ids of an application are then in the order of attempts and numbers. */
 static int
 compare_container_ids(const char *left, const char *right)
 {

@@ -5,14 +5,15 @@
  *	  applications with their requests, reservations (semantics/allocation).
  *
  * The loader makes a cluster from a computed hierarchy, sets the settings, and adds
- * nodes, users, applications, scheduler keys, requests and reservations.  Then
- * yq_cluster_prepare() computes the sums.  A cycle (assign_containers.h) changes the
- * state as it decides, and appends decisions, which record/ writes.  No function here
- * reads or writes a table.
+ * nodes, users, applications, requests and reservations.  Requests of an application
+ * with the same priority and id form a scheduler key.  Then yq_cluster_prepare() computes
+ * the sums.  A cycle (assign_containers.h) changes the state as it decides, and appends
+ * decisions, which record/ writes.  No function here reads or writes a table.
  *
- * All memory is in the cluster's own context and is freed with it.  Amounts are native
- * units per resource type of the hierarchy.  Amounts per label are in one array, label
- * after label: see yq_at().  Strings that the caller passes are kept, not copied.
+ * All memory is in the cluster's own context and is freed with it.  An array of amounts
+ * has one number for each resource type of the hierarchy, in the native unit of the type.
+ * An array of amounts per label has these numbers label after label: see yq_at().  Strings
+ * that the caller passes are kept, not copied.
  *
  * The state need not contain the whole cluster.  A cycle over some nodes needs these
  * nodes and all queues.  It needs every ACTIVE application that has demand or a
@@ -69,7 +70,7 @@ typedef struct YqClusterSettings
 	bool		shares_with_masters;	/* node-labels.am.allow-non-exclusive-allocation */
 } YqClusterSettings;
 
-/* Number of the name of a node or rack in the cluster. */
+/* Number that stands for the name of a node or rack in the cluster. */
 typedef int YqName;
 
 #define YQ_ANYWHERE (-1)
@@ -84,7 +85,7 @@ typedef struct YqClusterNode
 	int64	   *unallocated;	/* negative if the node has become smaller than its containers */
 	struct YqReservation *reservation;	/* NULL for none */
 	struct YqKillableContainer *killable;	/* first killable container of the node; NULL for none */
-	bool		has_false_room; /* set by record_decisions.c: containers of the node will not be killed as decided */
+	bool		has_false_room; /* set by record_decisions.c: containers that should make room are not killed */
 } YqClusterNode;
 
 typedef struct YqClusterUser
@@ -95,14 +96,14 @@ typedef struct YqClusterUser
 	int64	   *used;			/* per label: resources of containers and reservations */
 	float4	   *usage_ratio;	/* per label: the share of the partition */
 	int64	   *limit[2];		/* limit per mode and label: see yq_user_limit() */
-	uint64	   *limit_version[2];	/* per mode and label: version of the shares from which limit was computed */
-	uint64		below_version;	/* version of the shares for which the user is known to be below the limit */
-	int			below_label;	/* label for which this is known */
-	YqSchedulingMode below_mode;	/* mode for which this is known */
+	uint64	   *limit_version[2];	/* per mode and label: version of the leaf's shares when the limit was computed */
+	uint64		below_version;	/* version of the leaf's shares when the user was found below the limit */
+	int			below_label;	/* label for which the user was found below the limit */
+	YqSchedulingMode below_mode;	/* mode for which the user was found below the limit */
 	bool		is_active;		/* the user counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* number of applications with outstanding requests, loaded or not */
 	bool		is_stale;		/* set by the loader: the user's containers have changed, see user_containers.h */
-	List	   *held;			/* for the loader: known containers of the user */
+	List	   *held;			/* for the loader: the user's containers that it knows, see user_containers.h */
 } YqClusterUser;
 
 /* Inputs of user limits, per label of a leaf (semantics/allocation 3.1). */
@@ -142,14 +143,14 @@ typedef struct YqClusterQueue
 	int		   *ordered;		/* for parents, per label: number of children in order */
 	bool	   *is_demanding;	/* per label: the queue has pending resources, according to the calculator */
 	const int64 **maximum;		/* per label: largest permitted usage */
-	float4		share;			/* for a queue of a plan: its share of the plan, a fraction */
-	float4		maximum_share;	/* its maximum share, as the cluster used it: see yq_cluster_follow_plans() */
-	bool		is_vacant;		/* the queue did not exist when the cluster used these shares */
+	float4		share;			/* for a queue of a plan: its fraction of the plan, as last copied */
+	float4		maximum_share;	/* likewise: its maximum fraction of the plan */
+	bool		is_vacant;		/* likewise: true if the queue did not exist */
 	YqQueueRank *ranks;			/* per label */
 
 	/* for leaves */
 	YqApplicationPolicy policy;
-	bool	   *is_own_partition;	/* per label: fifo-with-partitions orders it separately */
+	bool	   *is_own_partition;	/* per label: the policy fifo-with-partitions orders its applications separately */
 	const int64 *maximum_allocation;
 	float4		minimum_allocation_factor;
 	struct YqClusterUser **users;	/* by name, after preparation */
@@ -164,7 +165,7 @@ typedef struct YqClusterQueue
 	struct YqClusterApplication ***demanding;	/* per label: applications with demand for it, in order */
 	int		   *demanding_count;	/* per label */
 	bool		is_out_of_order;	/* the order must be computed again: see yq_cluster_order_leaf() */
-	bool		is_stale;		/* for the loader */
+	bool		is_stale;		/* for the loader: listed in stale_queues */
 	void	   *source;			/* for the loader */
 
 
@@ -176,7 +177,7 @@ typedef struct YqResourceRequest
 	YqName		name;			/* name of a node or rack, or YQ_ANYWHERE */
 	int64		count;			/* containers */
 	const int64 *amounts;		/* size of a container */
-	bool		relaxes_locality;	/* another locality may serve it */
+	bool		relaxes_locality;	/* a container farther away may serve it */
 	bool		is_changed;		/* the count differs from the loaded count */
 	void	   *source;			/* for the loader */
 } YqResourceRequest;
@@ -218,14 +219,14 @@ typedef struct YqSchedulerKey
 	int			request_room;
 	int64		unique_requests;	/* number of requested names, including "anywhere" */
 	int64		opportunities;	/* scheduling opportunities */
-	int64		missed_non_partitioned; /* opportunities that were not for the default partition */
+	int64		missed_non_partitioned; /* opportunities since an assignment in the default partition */
 	int64		re_reservations;
 	YqRequestCounters written;	/* values of the last three counters as loaded or written */
 	int			wanted_from;	/* no key between this key and the key at that position wants a container */
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
-	bool		is_changed;		/* a counter or a request differs from the loaded one */
+	bool		is_changed;		/* a counter or a count may differ from the loaded value */
 	void	   *source;			/* for the loader */
 } YqSchedulerKey;
 
@@ -246,7 +247,7 @@ typedef struct YqClusterApplication
 	int32		priority;		/* the larger number is served first */
 	int			partition;		/* label given at submission; -1: the label no longer exists */
 	TimestampTz submitted_at;
-	bool		waits_for_master;	/* managed, and its application master has no container */
+	bool		waits_for_master;	/* the application is managed, and its application master has no container */
 	int64		next_container; /* number of the next container */
 	int64	   *used;			/* per label: resources of containers only */
 	int64	   *reserved;		/* per label */
@@ -256,7 +257,7 @@ typedef struct YqClusterApplication
 	int			key_count;
 	int			key_room;
 	bool		is_demanding;	/* the application has an outstanding request */
-	bool		activates_user; /* an outstanding request makes its user active */
+	bool		activates_user; /* the application is counted in "demanding" of its user */
 	YqName	   *blacklist;		/* nodes and racks, in order, after preparation */
 	int			blacklist_count;
 	int			blacklist_room;
@@ -321,7 +322,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_LOCALITY,			/* the request waits for a closer node, or accepts only certain nodes */
 	YQ_SKIP_NODE_TOO_SMALL,		/* the whole node is too small */
 	YQ_SKIP_NODE_SPACE,			/* the node has no room, and no reservation is due */
-	YQ_SKIP_KILLABLE,			/* a leaf at its guarantee, or a killable container, may not use killable resources */
+	YQ_SKIP_KILLABLE,			/* kills would make room but are not allowed, or the key updates a killable container */
 	YQ_SKIP_RESERVATION,		/* all requests have reservations, and none may be given up */
 	YQ_SKIP_COMMIT,				/* the proposal was refused at the commit */
 	YQ_SKIP_PROJECT,			/* no project pays, so the application was not tried */
@@ -338,7 +339,7 @@ typedef struct YqSkip
 	YqClusterApplication *application;	/* NULL: the queue is the reason */
 	YqSchedulerKey *key;		/* NULL: the reason concerns no single key */
 	const int64 *required;		/* the requested amounts; NULL for none */
-	const int64 *used;			/* usage that counts against the limit; NULL for none */
+	const int64 *used;			/* the usage that is compared with the limit; NULL for none */
 	const int64 *limit;			/* the limit; NULL for none */
 	int64		opportunities;	/* number of missed opportunities, for delays; otherwise 0 */
 	int64		needed;			/* number of needed opportunities, for delays; otherwise 0 */
@@ -361,7 +362,7 @@ typedef struct YqCluster
 	struct YqUserLimit *user_limit; /* memory for the computation of limits of users */
 	YqKillableContainer *killable;	/* in order, including killed containers; NULL for none */
 	int			killable_count;
-	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* for the loader: called before ordering */
+	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* for the loader: before sorting */
 	void	   *source;			/* for the loader */
 	struct YqFruitlessSearch *fruitless_searches;	/* searches of leaves in this cycle */
 	YqClusterApplication **touched; /* applications with changed keys */
@@ -384,16 +385,16 @@ typedef struct YqCluster
 extern Size yq_cluster_amounts_size(const YqCluster *cluster);
 
 /*
- * Make a cluster without nodes and applications, in its own context below the current
- * one.  Queues have the data of the hierarchy, and no usage.  The caller sets other
- * data (priority, policy options, shares) afterwards.
+ * Make a cluster without nodes and applications, in its own memory context, whose parent
+ * is the current one.  Its queues have the data of the hierarchy, and no usage.  The
+ * caller then sets their priorities and policies, and the shared labels.
  */
 extern YqCluster *yq_cluster_create(YqHierarchy *hierarchy);
 
 /* Return the queue with this path, or NULL. */
 extern YqClusterQueue *yq_cluster_queue(const YqCluster *cluster, const char *path);
 
-/* Return the number of a name.  A new name is added. */
+/* Return the number of the name of a node or rack.  A name without a number gets the next one. */
 extern YqName yq_cluster_name(YqCluster *cluster, const char *name);
 
 /* Add a node of size "total", without containers. */
@@ -423,16 +424,17 @@ extern YqSchedulerKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplicati
 extern void yq_cluster_sort_keys(YqClusterApplication *application);
 
 /*
- * Find a key among the first "sorted_count" keys, which are in order.  Returns NULL
- * when it is missing.  With a NULL container id, the function finds no update.
+ * Find a key among the first "sorted_count" keys, which are in order.  Returns NULL if
+ * the key is missing.  The container id is that of an update, or NULL for new containers.
  */
 extern YqSchedulerKey *yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
 										   int64 allocation_request_id, const char *container_to_update);
 
 /*
- * Return the position of the first key that has an open count, searching from the
- * position "from".  Returns the number of keys if there is none.  Between calls, counts
- * may only decrease; otherwise the caller has to search from the beginning again.
+ * Return the position of the first key, from the position "from" on, that still wants a
+ * container.  Returns the number of keys if there is none.  The keys remember which keys
+ * the search may skip.  Once a count has increased, yq_cluster_find_wanted_keys() must be
+ * called, which makes the next search look at every key again.
  */
 extern int	yq_cluster_wanted_key(YqClusterApplication *application, int from);
 extern void yq_cluster_find_wanted_keys(YqClusterApplication *application);
@@ -485,26 +487,33 @@ extern void yq_cluster_node_room(const YqCluster *cluster, const YqClusterNode *
 extern void yq_cluster_prepare(YqCluster *cluster);
 
 /*
- * Remove an application from a cluster that is kept.  Its requests and reservations no
- * longer count, but its containers still do.  The application is freed, but not the memory
- * that the caller has given to it.  Another function removes keys without requests and
- * reservations.  A new application is added as usual, and then prepared.
+ * The next four functions change a cluster that a session keeps between cycles.
  *
- * In the end, the caller prepares the queues (YqClusterQueue) whose applications, users or
- * usage have changed.  A leaf is sorted only when a cycle visits it.
+ * Remove an application, with its requests and reservations.  Its containers still count
+ * as usage.  The application is freed, but not the strings and sources that the caller has
+ * given to it.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
+
+/* Sort the keys and requests of an application that was added, and add its demand to its queues. */
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
+
+/* Remove the keys of an application that have neither requests nor reservations. */
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
+
+/*
+ * Prepare the queues (YqClusterQueue) whose applications, users or usage have changed.  The
+ * caller has made all changes before.  A leaf is sorted only when a cycle visits it.
+ */
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
-/* Remember the share with which the cluster uses a plan's queue, or that it has no share. */
+/* Copy the present shares of a plan's queue from the hierarchy, and whether the queue exists. */
 extern void yq_cluster_note_share(YqClusterQueue *queue);
 
 /*
- * Give queues of plans their present shares in the hierarchy.  The function appends the
- * changed queues (YqClusterQueue) and the new queues to the lists, but does not prepare
- * them.  A removed queue keeps its contents.
+ * Copy the present shares of the queues of all plans from the hierarchy.  The function
+ * appends the queues (YqClusterQueue) with changed shares to "changed", and new queues to
+ * both lists.  The caller prepares these queues.  A removed queue keeps its contents.
  */
 extern void yq_cluster_follow_plans(YqCluster *cluster, List **changed, List **came);
 
@@ -514,16 +523,16 @@ extern bool yq_cluster_uses_gone_queues(const YqCluster *cluster);
 /* Sort a leaf if necessary, because the cycle visits it next. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
 
-/* Note that a key differs from the loaded key. */
+/* Note that a cycle has changed a key, so that the change is recorded. */
 extern void yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key);
 
 /* Sort the touched applications by id. */
 extern void yq_cluster_sort_touched(YqCluster *cluster);
 
 /*
- * Have the counters of a key changed?  Missed opportunities in the default partition matter
- * only if nodes are shared, and nearly every heartbeat changes them.  Without shared nodes,
- * a change of this counter alone does not count.
+ * Have the counters of a key changed since they were loaded or written?  Nearly every
+ * heartbeat changes missed_non_partitioned, which matters only if nodes are shared.
+ * Without shared nodes, a change of this counter alone therefore does not count.
  */
 extern bool yq_scheduler_key_counters_differ(const YqCluster *cluster, const YqSchedulerKey *key);
 

@@ -3,10 +3,10 @@
  * limits.h
  *	  Limits of queues and users in an allocation cycle (semantics/allocation 2, 3).
  *
- * Limits of a queue come from its parent.  They exist during one allocation attempt,
- * which compares the queue's applications with them.  Limits of users follow from sums,
- * which are updated whenever a container starts or ends.  A limit is computed again
- * when one of its sums has changed.
+ * Limits of a queue follow from those of its parent.  They are computed anew in each
+ * search for a container, and apply to the applications of the queue.  Limits of users
+ * follow from sums of usage, which change whenever a container starts or ends.  A user's
+ * limit is computed again only when one of its sums has changed.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,34 +15,34 @@
 
 #include "scheduler/state/cluster.h"
 
-/* Limits on the stack; amounts are set for the types of the calculator. */
+/* Limits of a queue during a search.  Only the amounts of the calculator's resource types are set. */
 typedef struct YqLimits
 {
-	int64		limit[YQ_MAX_RESOURCE_TYPES];	/* limit of the usage, set by the queue's parents */
+	int64		limit[YQ_MAX_RESOURCE_TYPES];	/* largest usage that the queue's ancestors permit */
 	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* amount left below all limits; may be negative */
-	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* amount kept for children that want more than their limit */
-	int64		to_unreserve[YQ_MAX_RESOURCE_TYPES];	/* amount that a user must unreserve first */
+	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* amount withheld for children that want more than their limit */
+	int64		to_unreserve[YQ_MAX_RESOURCE_TYPES];	/* amount of reservations to give up first */
 	bool		uses_killable;	/* for leaves: may use the room of killable containers */
 } YqLimits;
 
-/* Set limits without blocked amounts and headroom, for a search that may use only free resources. */
+/* Set the limit.  All other amounts become 0, and the search may not use killable containers' room. */
 extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit);
 
 /*
- * Set "left" to the additional amount that the children of a parent may use, including
- * the amount that killable containers use.  Lowers the parent's own limit to the limit
- * of its configuration.
+ * Set "left" to the amount that the children of a parent may use in addition to their
+ * present usage.  Killable containers do not count as usage.  The function also lowers the
+ * parent's limit to its configured maximum, if that is smaller.
  */
 extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label,
 							   YqLimits *limits, int64 *left);
 
-/* Set the limits of a child.  Its parent has the amount "left" left. */
+/* Set the limits of a child.  The children of its parent may use the amount "left" in addition. */
 extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
 								   const int64 *left, YqLimits *of_child);
 
 /*
- * Return the amount to keep for a queue that was searched and may not use as much as it
- * wants.  The amount is never negative.
+ * Return the amount that the siblings of a queue must leave to it.  The queue was searched,
+ * and wants more than it may use now.  The amount is never negative.
  */
 extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
 
@@ -63,13 +63,13 @@ extern bool yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQ
 extern const int64 *yq_queue_guarantee(const YqClusterQueue *queue, int label);
 
 /*
- * May any container be assigned in the queue?  The queue must be below its limit, at least
- * without the reservations of "unreservable".  Sets the headroom.
+ * May any container be assigned in the queue?  The queue must be below its limit, or be
+ * below it after giving up reservations of the amount "unreservable".  Sets the headroom.
  */
 extern bool yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 								YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits);
 
-/* Change the number of containers that an application wants on a label. */
+/* Add "count" containers of this size, or subtract -count, in the demand of an application and its queues. */
 extern void yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, int label,
 							  const int64 *amounts, int64 count);
 
@@ -80,7 +80,7 @@ extern void yq_users_sum_up(const YqCluster *cluster, YqClusterQueue *leaf);
 extern void yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, int label,
 								 const int64 *amounts, int sign);
 
-/* Note that all requests of an application of the user are served. */
+/* Note that all requests of one of the user's applications are served.  The last one makes the user inactive. */
 extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user);
 
 /*
@@ -91,9 +91,9 @@ extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user,
 								  YqSchedulingMode mode);
 
 /*
- * Is the user below the limit, so that the application may get a container
- * (semantics/allocation 3.3)?  Sets the amounts that the application must first
- * unreserve.
+ * May the application get a container within its user's limit (semantics/allocation 3.3)?
+ * The function also sets the amount of reservations that the application must give up
+ * first.
  */
 extern bool yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application,
 							   int label, YqSchedulingMode mode, YqLimits *limits);

@@ -34,7 +34,10 @@ yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue)
 		set_used_on(cluster, queue, label);
 }
 
-/* Compare the usage of two queues.  Priorities count only if both queues are below their guarantees, or neither is. */
+/*
+ * Compare the usage of two queues.  Priorities come first if both queues are below their
+ * guarantees, or neither is.
+ */
 static int
 compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, float4 b_used)
 {
@@ -111,7 +114,7 @@ place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 	return low;
 }
 
-/* Insert a queue into the order, which must not contain the queue yet. */
+/* Insert a queue into the order of its siblings, which must not contain it yet. */
 static void
 insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -237,8 +240,8 @@ memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
 }
 
 /*
- * Return the memory that an application uses.  With size-based weights, divide it by
- * the logarithm of the used and pending memory.
+ * Return the memory that an application uses.  With size-based weights, the memory is
+ * divided by the binary logarithm of 1 + used + pending memory.
  */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
@@ -251,7 +254,7 @@ magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 	return used / (log1p((double) wanted) / log(2.0));
 }
 
-/* Compare start times in milliseconds.  An attempt starts when it is submitted to the scheduler. */
+/* Compare the times of submission in whole milliseconds, as Hadoop compares the starts of attempts. */
 static int
 compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 {

@@ -15,7 +15,7 @@
 
 #include "scheduler/state/cluster.h"
 
-/* Set the used fractions of a queue's capacity, on all labels. */
+/* Compute which fraction of its capacity a queue uses, on each label. */
 extern void yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue);
 
 /* Order the children of a parent that have demand.  The demand and usage of all children must be known. */
@@ -33,7 +33,11 @@ extern void yq_order_place(const YqCluster *cluster, YqClusterQueue *queue);
 /* Order the applications of a leaf.  Their usage and demand must be known. */
 extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf);
 
-/* Remove an application from the order before its usage or demand changes, and insert it again afterwards. */
+/*
+ * Call the first function before the usage or demand of an application changes, and the
+ * second function afterwards.  They remove the application from the order, and insert it
+ * at its new position.
+ */
 extern void yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application);
 extern void yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application);
 
