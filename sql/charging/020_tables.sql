@@ -70,7 +70,7 @@ COMMENT ON TABLE yquota.resource_type IS
 	'Resource types that containers may hold, with the base price in force. Changes become points of yquota.base_price';
 COMMENT ON COLUMN yquota.resource_type.name IS 'primary key; a name of type resource, not an alias';
 COMMENT ON COLUMN yquota.resource_type.price_group IS 'references price_group';
-COMMENT ON COLUMN yquota.resource_type.base_price IS 'credits per unit and second now: 0 to 10^12, at most 18 decimals, default 1. An UPDATE becomes a point of base_price at the clock';
+COMMENT ON COLUMN yquota.resource_type.base_price IS 'present base price, credits per unit native units and second: 0 to 10^12, at most 18 decimals, default 1. An UPDATE adds a point to the timeline base_price at the clock';
 COMMENT ON COLUMN yquota.resource_type.unit IS 'number of native units to which the base price applies: 1024 for memory-mb, default 1';
 
 CREATE TABLE yquota.base_price (
@@ -133,10 +133,10 @@ CREATE TABLE yquota.price_factor (
 COMMENT ON TABLE yquota.price_factor IS
 	'Timeline of factors by which the price of matching containers is multiplied.  In each dimension the most specific name applies.  Factors of several dimensions are multiplied';
 COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
-COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project, node label or execution type. A project must exist. Where queues are configured, a NOTICE warns of an unknown queue';
+COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project, node label or execution type. A project must exist. If queues are configured, a NOTICE warns of an unknown queue';
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
 COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one applies again';
-COMMENT ON COLUMN yquota.price_factor.load IS 'fraction from which compute_prices() computed the factor (opportunistic_price); NULL when it was set by hand. Only functions of the owner may set it (42501)';
+COMMENT ON COLUMN yquota.price_factor.load IS 'load of node queues, a fraction, from which compute_prices() computed the factor (opportunistic_price); NULL for a factor set by hand. Only functions of the owner may set the load (42501)';
 
 CREATE TABLE yquota.charging_rule (
 	project text COLLATE "C" NOT NULL DEFAULT '',
@@ -214,7 +214,7 @@ CREATE TABLE yquota.pricing_change (
 COMMENT ON TABLE yquota.pricing_change IS
 	'Changes of timelines, factors, rules and outages in the order of commit, each with the instant from which amounts may change';
 COMMENT ON COLUMN yquota.pricing_change.version IS
-	'consecutive, because changes wait for each other; the statement of an event records the newest version that it saw';
+	'number of the change, without gaps, because changes wait for each other; the statement of an event records the newest version that it saw';
 COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may change';
 COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.pricing_change.description IS 'description of the change';

@@ -13,9 +13,9 @@ CREATE TABLE yquota.over_allocation (
 );
 COMMENT ON TABLE yquota.over_allocation IS
 	'Thresholds of measured use by resource type.  OPPORTUNISTIC containers start at a node up to the first threshold.  Above the second threshold they are killed or paused.  A type without a row is not over-allocated';
-COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores. The queue of a node counts no other types, as in Hadoop, so thresholds of others are refused';
+COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores. The queue of a node counts no other types, as in Hadoop, so other types are refused';
 COMMENT ON COLUMN yquota.over_allocation.threshold IS 'part of the node''s total up to which OPPORTUNISTIC containers start by the measured use: above 0, at most 10, at most 6 decimals; NULL: they start by allocations alone';
-COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'part of the total above which OPPORTUNISTIC containers are killed or paused: same range, not below threshold; NULL: none is';
+COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'part of the total above which OPPORTUNISTIC containers are killed or paused: same range, not below threshold; NULL: they never are';
 CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.over_allocation
 	FOR EACH ROW WHEN (NEW.threshold > 10 AND NEW.threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('threshold');
 CREATE TRIGGER refuse_percent_of_preemption BEFORE INSERT OR UPDATE ON yquota.over_allocation

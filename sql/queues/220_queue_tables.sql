@@ -102,7 +102,7 @@ COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root
 COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
 COMMENT ON COLUMN yquota.queue.position IS 'place among the children of its parent, which is the order of Hadoop''s property queues; created queues follow in order of creation. Queues without a position come last, by path';
 COMMENT ON COLUMN yquota.queue.auto_created IS
-	'true if a submission has created it; such queues are in no file, and importing one leaves them';
+	'true if a submission created the queue. Exports leave such queues out; imports keep them while their parent remains';
 COMMENT ON COLUMN yquota.queue.capacity IS 'in Hadoop''s notation: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';
 COMMENT ON COLUMN yquota.queue.maximum_capacity IS 'as capacity, but without weights; -1 is 100';
 COMMENT ON COLUMN yquota.queue.minimum_user_limit_percent IS 'percent of the queue';
@@ -129,7 +129,7 @@ COMMENT ON COLUMN yquota.queue.reservable IS 'true if the queue is a plan of res
 COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds over which average_capacity holds, at most 36500 days; 0 or less, or NULL: a day';
 COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant; NULL: 100. A value up to 1 is a fraction where scheduler_setting.reservation_reads_fractions is true';
 COMMENT ON COLUMN yquota.queue.average_capacity IS
-	'percent of the plan''s queue that a user may reserve on average over the window; a value up to 1 as in instantaneous_max_capacity';
+	'percent of the plan''s queue that a user may reserve on average over the window. A value up to 1 is read as in instantaneous_max_capacity';
 COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; any other is refused at commit';
 COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, in any package; any other is refused at commit';
 COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, in any package; any other is refused at commit';
@@ -142,10 +142,10 @@ COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
 	'object of Hadoop''s properties for all queues that are created below by the second generation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'object of Hadoop''s properties for created leaves only; wins over the one for all';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'object of Hadoop''s properties for created parents only; wins over the one for all';
-COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OPPORTUNISTIC container is promoted when there is room: above 0 and up to 36,500 days; a month has 30 days. It holds for the queues below that have none of their own. NULL there and above: none is promoted. No property of Hadoop''s, so imports leave it as it is';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. No property of Hadoop''s, like the next column';
+COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OPPORTUNISTIC container is promoted when there is room: above 0 and up to 36,500 days; a month has 30 days. It holds for the queues below that have no value of their own. NULL up to root: no container is promoted. Hadoop has no such property, so imports leave the column as it is';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. Hadoop has no such property, and none for the next column';
 COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that the queue and those below it may have, native units. A resource type that is not in it has no limit';
-COMMENT ON COLUMN yquota.queue.hold_policy IS 'hold of submissions: quote has each one hold the cost of its expected containers, none only those that ask for it. It holds for the queues below that have none of their own. NULL there and above: none. No property of Hadoop''s, so imports leave it as it is';
+COMMENT ON COLUMN yquota.queue.hold_policy IS 'submissions that hold the cost of their expected containers: all of them (quote), or those that ask for it (none). It applies to the queues below that have no value of their own. NULL up to root: none. Hadoop has no such property, so imports leave the column as it is';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
@@ -444,7 +444,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'mi
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'file on the resource manager''s machine; its content is imported as mapping-rule-json';
 COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
-COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'without effect here, as the next two columns: advice tells so';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'has no effect here, like the next two columns; advice says so';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';
 COMMENT ON COLUMN yquota.scheduler_setting.auto_queue_creation_v2_queue_expiration_time IS 'seconds';
@@ -478,27 +478,27 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_enable IS 'true if
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; any other is refused at commit';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, in any package; any other is refused at commit';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds, the step of plans: containers are reserved for whole steps. At most 36500 days; 0 or less, or NULL: 1000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; 0 or less, or NULL: a day. Recurrences of reservations divide it, and a value that the recurrence of an accepted reservation does not divide is refused';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'AlignedPlannerWithGreedy places an even share of the gangs divided by it at once; NULL: 10';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; 0 or less, or NULL: a day. It must be a multiple of the recurrence of each reservation. A new value that is no multiple for an accepted reservation is refused';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'number of steps in which AlignedPlannerWithGreedy places the even share of a window, which is the number of gangs divided by the number of windows; NULL: 10';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_allocation IS
 	'true (also if NULL) if reservations are placed as early as possible; false if as late as possible';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'true if lists of plans decide about reservations; acl_enable must be true, too; NULL: false';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS 'true if a repeating reservation keeps its allocation beyond a multiple of its recurrence since 1970. If not (also if NULL), it loses that, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'true if the access control lists of plans decide who may use their reservations; acl_enable must be true, too; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS 'true if a repeating reservation keeps all of its allocation when its window includes a multiple of its recurrence since 1970. If not (also if NULL), it loses the part beyond that instant, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS 'largest number of windows that a search for a place examines, for all requests of a reservation together; NULL: 1,000,000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'largest number of periods of a reservation in the longest recurrence, and of repetitions of the longest recurrence in the time of a reservation; NULL: 86,400';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'largest number of periods of a reservation in the longest recurrence (reservation_system_max_periodicity). It is also the largest number of longest recurrences from the arrival of a reservation to its deadline. NULL: 86,400';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'largest number of requests of a reservation; NULL: 1,000';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS 'true if a repeating reservation has its allocation in each of its periods, and stays in the plan until it is deleted. If not (also if NULL), the plan counts it in each period, but its queue gets it only in the first. It leaves the plan a window after its first deadline, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitment IS
 	'true if an overcommitted plan has nothing left at those times. Reservations are placed at other times, and an update keeps its allocation. If not (also if NULL), the plan refuses every reservation that touches those times, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 	'true if an instantaneous_max_capacity or average_capacity up to 1 is a fraction of the plan, as in Hadoop''s manual. If not (also if NULL), it is a percentage, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'true if the average of a user ends a window after the deadline. If not (also if NULL), the promises to the user at that very time count without an end. Their sum overflows, so that chance decides, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'true if the check of average_capacity ends a window after the deadline of the reservation. If not (also if NULL), it takes the user''s promises at that time for endless. Their sum overflows, so that the result is arbitrary, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS 'age above which a node''s report is ignored for over_allocation; for the price of OPPORTUNISTIC containers it is ignored from this age on. Whole milliseconds; NULL: 10 s';
-COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'container of an application that goes first among equal request priorities. The newest (newest, as in Hadoop; also if NULL), or the one with the fewest credits since its start (least_paid)';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'container that is preempted first among those of an application with equal request priorities. It is the newest (newest, as in Hadoop; also if NULL), or the one with the fewest credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
 	'kill (also if NULL): preempt_containers() ends containers; advise: it tells the resource manager to end them';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
-	'true if marks of the balancing pass are kept for twice its own wait. If not (also if NULL), they are forgotten after twice max_wait_before_kill, mostly before it kills, as in Hadoop';
+	'true if marks of the balancing pass are kept for twice the wait of that pass. If not (also if NULL), they are forgotten after twice preemption_max_wait_before_kill, mostly before the pass kills, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.end_expired_applications IS
 	'true (also if NULL) if the worker ends applications past their lifetime; false: the resource manager does';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_allocation_enabled IS

@@ -26,7 +26,7 @@ CREATE TABLE yquota.role_grant (
 COMMENT ON TABLE yquota.role_grant IS
 	'Kinds of roles, and projects of members: written by allow_role() and disallow_role()';
 COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses its kinds';
-COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which tells it apart from a new role of the same name. After a restore it is the OID on the new server, 0 when the role did not exist';
+COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which tells it apart from a new role of the same name. After a restore it is the OID on the new server, or 0 if the role does not exist there';
 COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events and asks for decisions, viewer reads reports of all projects, member those of one project, admin configures and reads everything';
 COMMENT ON COLUMN yquota.role_grant.project IS 'project of a member; references project, and follows its name. NULL for the other kinds';
 COMMENT ON COLUMN yquota.role_grant.granted_by IS 'filled in by the server: the session''s user';
