@@ -63,12 +63,12 @@ COMMENT ON COLUMN yquota.application.real_username IS 'real user that acts for t
 COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named in the submission';
 COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
 COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default partition';
-COMMENT ON COLUMN yquota.application.node_label_expression IS 'label named in the submission for all containers of the application, where a request names none, and for the application in the order fifo-with-partitions; NULL: none';
+COMMENT ON COLUMN yquota.application.node_label_expression IS 'label named in the submission. It holds for requests that name no label, and for the application in the ordering policy fifo-with-partitions; NULL: none';
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
-COMMENT ON COLUMN yquota.application.reservation_id IS 'reservation named in the submission; NULL: none. Only a plan heeds it';
+COMMENT ON COLUMN yquota.application.reservation_id IS 'reservation named in the submission; NULL: none. It has an effect only if the queue is a plan';
 COMMENT ON COLUMN yquota.application.keeps_containers IS 'true if its containers outlive the loss of its application master';
 COMMENT ON COLUMN yquota.application.hold_id IS 'hold of its submission; NULL: none';
-COMMENT ON COLUMN yquota.application.am_resource IS 'size of the application master, native units, in whole steps of the minimum allocation; the requested size if the application was refused';
+COMMENT ON COLUMN yquota.application.am_resource IS 'size of the application master, native units, rounded up to a multiple of the minimum allocation; the requested size if the application was refused';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'true if its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
 COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';

@@ -535,7 +535,7 @@ COMMENT ON VIEW yquota.grant_status IS
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.grant_status.state IS 'pending (not begun), valid, spent (nothing is left), expired, or taken back (a negative row)';
 COMMENT ON COLUMN yquota.grant_status.counts_for IS 'project that owns the credit: the grant''s own project, or an ancestor for refunds and corrections of a sub-project without credit of its own. In the latter case spent, remaining and lost are NULL';
-COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent from it; NULL in a negative row';
+COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent from the grant; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits that can still be spent; NULL when the grant is not valid';
 COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left when the grant expired, and credits that returned to it later; NULL before it expires';
 COMMENT ON COLUMN yquota.grant_status.moved IS 'credits of the grant that transfers have moved to other projects; NULL in a negative row, and before the grant begins';

@@ -554,7 +554,7 @@ COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charge
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that now accrue for running containers and reservations; 0 during an outage. Containers that are settled ahead of the clock do not count';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which all granted credit is spent, held or not, if burn_rate stays the same. The credit is that of the project, or of an ancestor whose budget limits it, with the credit_limit. If the credit is spent already, it is the clock. NULL if it will never be spent, and for NOLIMIT projects';
+	'first microsecond at which the credit is spent if burn_rate stays the same; holds do not count as spent. The credit is that of the project, or of an ancestor whose budget limits it, and includes the credit_limit. If the credit is spent already, it is the clock. NULL if the credit will never be spent, and for NOLIMIT projects';
 COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the smallest remaining amount of its own budget and those of its ancestors, each with its credit_limit. In a project without parent it is remaining + credit_limit. NULL when nothing limits the project';
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project that has the least remaining credit: this project or an ancestor';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project that also pays for this one';
@@ -585,8 +585,8 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 COMMENT ON VIEW yquota.exhausted_work IS
 	'Containers, running or waiting at their nodes, of PREPAID projects that have had no credit for exhaustion_grace.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging continues until the FINISH of each container arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
-	'stop: kill the container. drain: let it end by itself and start no other container of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'unspent credits of the project, or of the ancestor that limits it, held or not, with the credit_limit; 0 or less';
+	'stop: kill the container. drain: let it end by itself, and start no other container of its project';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'unspent credits of the project, or of the ancestor that limits it, and its credit_limit; held credits count as unspent; 0 or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --
@@ -826,7 +826,7 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 			 part.application_id, part.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
 	'Costs per day in the time zone of bills, divided exactly at its midnights.  Running containers are included up to the clock, and so are archived days.  Query the view with a day, otherwise it reads the whole ledger.  For a single day, cost_between() is faster';
-COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';
+COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills. The day has 23 or 25 hours when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 
 -- Usage of running containers.

@@ -16,7 +16,7 @@ CREATE TABLE yquota.node_lease (
 COMMENT ON TABLE yquota.node_lease IS
 	'Leases that lease_nodes() has given to local schedulers.  Each new lease also removes expired leases';
 COMMENT ON COLUMN yquota.node_lease.epoch IS
-	'unique number; container numbers count down from the epoch times 2^40, for each application';
+	'unique number. For each application, the numbers of its containers begin below the epoch times 2^40 and count down';
 COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'name that the scheduler gives itself: the name of its node, if it has one';
 COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'time at which it last received a list of nodes';
 COMMENT ON COLUMN yquota.node_lease.expires_at IS 'end of the lease; containers that are reported later are refused';

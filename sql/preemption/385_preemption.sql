@@ -31,16 +31,16 @@ CREATE VIEW yquota.preemption_mark AS
 	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED');
 COMMENT ON VIEW yquota.preemption_mark IS
 	'Running containers that preempt_containers() has selected and not dropped yet; no other function writes the rows';
-COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'time at which it was selected first, later by the time in which the server did not run';
+COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'time at which it was first selected, plus the time for which the server did not run since then';
 COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when it was selected first';
 COMMENT ON COLUMN yquota.preemption_mark.selector IS
 	'first selector: queue_priority, reserved, fifo, fifo_balance or intra_queue';
 COMMENT ON COLUMN yquota.preemption_mark.is_killable IS
-	'true if its wait is over, and it ends when another container needs its room (lazy_preemption_enabled)';
+	'true if its wait is over, and the container ends only when another one needs its room (lazy_preemption_enabled)';
 COMMENT ON COLUMN yquota.preemption_mark.is_advised IS
 	'true if its wait is over, and the resource manager is to end it (preemption_mode)';
 COMMENT ON COLUMN yquota.preemption_mark.told_at IS
-	'time at which its wait was over, for an advised container later by the time in which the server did not run; NULL: it waits';
+	'time at which its wait was over; for an advised container, plus the time for which the server did not run since then; NULL: the wait is not over';
 
 CREATE TABLE yquota.preempted_container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -81,7 +81,7 @@ COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node w
 COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, as all figures';
 COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'time at which it ended or, if advised, at which the resource manager was last told to end it';
 COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'true if the resource manager ends it (preemption_mode): the ledger tells when it did';
-COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'time at which it was selected first, later by the time in which the server did not run';
+COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'time at which it was first selected, plus the time for which the server did not run since then';
 COMMENT ON COLUMN yquota.preempted_container.selector IS
 	'selector when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
 COMMENT ON COLUMN yquota.preempted_container.used IS 'used by the queue on the label when the wait was over, with reservations';

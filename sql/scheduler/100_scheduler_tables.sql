@@ -62,8 +62,8 @@ COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'allocation
 COMMENT ON COLUMN yquota.reserved_container.container_id IS 'id of the container that is to start there';
 COMMENT ON COLUMN yquota.reserved_container.label IS 'partition of the node when it was reserved';
 COMMENT ON COLUMN yquota.reserved_container.allocation IS 'native units';
-COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'running container to which it is to be added; NULL: it is for a new one';
-COMMENT ON COLUMN yquota.reserved_container.moved_at IS 'time at which preemption moved it here from another node; NULL: never';
+COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'running container to which the allocation is to be added; NULL: the node is kept for a new container';
+COMMENT ON COLUMN yquota.reserved_container.moved_at IS 'time at which preemption moved the reservation here from another node; NULL: never';
 
 CREATE TABLE yquota.container_update (
 	container_id text COLLATE "C" PRIMARY KEY,

@@ -51,7 +51,7 @@ CREATE TABLE yquota.request_interceptor (
 COMMENT ON TABLE yquota.request_interceptor IS
 	'Interceptors of calls for application masters.  Functions for requests run one after the other before a request is decided; each receives the result of the function before.  Functions for responses run before the answer is returned, in the opposite order.  All run with the rights of the calling role';
 COMMENT ON COLUMN yquota.request_interceptor.position IS 'primary key; the smaller number comes first for requests, last for responses';
-COMMENT ON COLUMN yquota.request_interceptor.function IS 'unique name, with its schema, of a function that belongs to the owner of yquota or to a superuser. 42883 when there is no such function, 42501 when its owner is another role. The name is stored as the server writes it';
+COMMENT ON COLUMN yquota.request_interceptor.function IS 'unique name, with its schema, of a function that belongs to the owner of yquota or to a superuser. 42883: there is no such function. 42501: its owner is another role. The name is stored as the server writes it';
 COMMENT ON COLUMN yquota.request_interceptor.intercepts IS 'request, the default: a function (yquota.allocate_request) that returns yquota.allocate_request. response: a function (yquota.allocate_request, yquota.allocate_response[]) that returns integer[]';
 SELECT pg_extension_config_dump('yquota.request_interceptor', '');
 
