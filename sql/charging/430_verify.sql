@@ -1068,43 +1068,14 @@ CREATE FUNCTION yquota_internal.verify_families()
 COMMENT ON FUNCTION yquota_internal.verify_families() IS
 	'Return differences between the stored descendants and the parents of projects';
 
--- Points before the clock may be those of calendars that were changed since.  If the last point lies in the past,
--- later points are still to be computed, which is no difference.
 CREATE FUNCTION yquota_internal.verify_calendars()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
-	WITH made AS MATERIALIZED (
-		SELECT f.price_group, least(max(f.effective_at), yquota_internal.calendar_reach()) AS until
-		FROM yquota.calendar_factor AS f
-		GROUP BY f.price_group
-		HAVING max(f.effective_at) >= yquota.statement_clock()
-	), due AS (
-		SELECT p.*
-		FROM made
-		CROSS JOIN LATERAL yquota_internal.calendar_points(
-			ARRAY(SELECT c FROM yquota.price_calendar AS c), made.price_group, yquota.statement_clock(), made.until) AS p
-	), point AS (
-		SELECT f.price_group, greatest(f.effective_at, yquota.statement_clock()) AS effective_at, f.factor, f.calendar,
-			   lag(ROW(f.factor, f.calendar)) OVER (PARTITION BY f.price_group ORDER BY f.effective_at) AS before
-		FROM made
-		JOIN yquota.calendar_factor AS f ON f.price_group = made.price_group
-			AND f.effective_at <= made.until
-			AND f.effective_at >= (SELECT max(g.effective_at) FROM yquota.calendar_factor AS g
-								   WHERE g.price_group = made.price_group AND g.effective_at <= yquota.statement_clock())
-	), found AS (
-		SELECT point.* FROM point WHERE point.before IS DISTINCT FROM ROW(point.factor, point.calendar)
-	)
-	SELECT 'point of a calendar differs from the calendars', format('%s at %s', price_group, effective_at),
-		   trim_scale(due.factor) || coalesce(' by ' || due.calendar, ''), trim_scale(found.factor) || coalesce(' by ' || found.calendar, '')
-	FROM due
-	FULL JOIN found USING (price_group, effective_at)
-	WHERE (due.factor, due.calendar) IS DISTINCT FROM (found.factor, found.calendar)
-	UNION ALL
-	SELECT 'calendars have no points', c.price_group, string_agg(c.name, ', ' ORDER BY c.name), NULL
-	FROM yquota.price_calendar AS c
-	WHERE NOT EXISTS (SELECT FROM yquota.calendar_factor AS f WHERE f.price_group = c.price_group AND f.effective_at > '-infinity')
-	GROUP BY c.price_group;
+	SELECT CASE WHEN d.effective_at IS NULL THEN 'calendars have no points' ELSE 'point of a calendar differs from the calendars' END,
+		   concat_ws(' at ', d.price_group, d.effective_at),
+		   nullif(concat_ws(' by ', trim_scale(d.due_factor), d.due_calendar), ''), nullif(concat_ws(' by ', trim_scale(d.found_factor), d.found_calendar), '')
+	FROM yquota_internal.calendar_differences() AS d;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_calendars() IS
 	'Return differences between the points of calendars from the clock on, until 14 days ahead, and the calendars';

@@ -242,7 +242,7 @@ CREATE FUNCTION yquota_internal.terms_calendar_factors(terms jsonb, from_at time
 			SELECT yquota_internal.terms_calendars(terms) AS calendars
 		)
 		SELECT CASE WHEN terms ? 'calendars' THEN ARRAY(
-			SELECT ROW(g.name, '-infinity', 1, NULL)::yquota.calendar_factor FROM yquota.price_group AS g
+			SELECT ROW(g.name, '-infinity', 1, NULL, false)::yquota.calendar_factor FROM yquota.price_group AS g
 			UNION ALL
 			SELECT p
 			FROM given, yquota.price_group AS g

@@ -35,6 +35,7 @@ CREATE TABLE yquota.calendar_factor (
 	effective_at timestamptz NOT NULL CHECK (effective_at < 'infinity'),
 	factor numeric NOT NULL CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
 	calendar text COLLATE "C",
+	changed boolean NOT NULL DEFAULT false,
 	PRIMARY KEY (price_group, effective_at)
 );
 COMMENT ON TABLE yquota.calendar_factor IS
@@ -43,6 +44,7 @@ COMMENT ON COLUMN yquota.calendar_factor.price_group IS 'key; references price_g
 COMMENT ON COLUMN yquota.calendar_factor.effective_at IS 'key; if a group has ever had a calendar, its first row is at -infinity, with factor 1';
 COMMENT ON COLUMN yquota.calendar_factor.factor IS 'factor by which the prices of the group are multiplied';
 COMMENT ON COLUMN yquota.calendar_factor.calendar IS 'name of the calendar; NULL while no window is open';
+COMMENT ON COLUMN yquota.calendar_factor.changed IS 'true at an instant at which calendars or rules of time zones were changed; earlier points follow from the earlier ones';
 
 -- The planner inlines this function into queries with a row per interval, as it does multiplier_in_force().
 CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timestamptz) RETURNS yquota.calendar_factor
@@ -109,7 +111,7 @@ CREATE FUNCTION yquota_internal.calendar_points(
 			FROM cut
 			LEFT JOIN lowest USING (at)
 		)
-		SELECT $2, point.at, trim_scale(point.factor), point.name
+		SELECT $2, point.at, trim_scale(point.factor), point.name, false
 		FROM point
 		WHERE point.before IS DISTINCT FROM ROW(point.factor, point.name)
 		ORDER BY point.at;
@@ -140,9 +142,10 @@ BEGIN
 		RETURN;
 	END IF;
 	points := ARRAY(
-		SELECT ROW(group_name, '-infinity', 1, NULL)::yquota.calendar_factor
+		SELECT ROW(group_name, '-infinity', 1, NULL, false)::yquota.calendar_factor
 		UNION ALL
-		SELECT p FROM yquota_internal.calendar_points(
+		SELECT ROW(p.price_group, p.effective_at, p.factor, p.calendar, p.effective_at = changed_at)::yquota.calendar_factor
+		FROM yquota_internal.calendar_points(
 			ARRAY(SELECT c FROM yquota.price_calendar AS c), group_name, changed_at, yquota_internal.calendar_reach()) AS p);
 	DELETE FROM yquota.calendar_factor AS f
 	WHERE f.price_group = group_name AND f.effective_at >= changed_at
@@ -150,61 +153,134 @@ BEGIN
 	INSERT INTO yquota.calendar_factor AS f
 	SELECT * FROM unnest(points)
 	ON CONFLICT ON CONSTRAINT calendar_factor_pkey DO UPDATE
-		SET factor = EXCLUDED.factor, calendar = EXCLUDED.calendar
-		WHERE (f.factor, f.calendar) IS DISTINCT FROM (EXCLUDED.factor, EXCLUDED.calendar);
+		SET factor = EXCLUDED.factor, calendar = EXCLUDED.calendar, changed = EXCLUDED.changed
+		WHERE (f.factor, f.calendar, f.changed) IS DISTINCT FROM (EXCLUDED.factor, EXCLUDED.calendar, EXCLUDED.changed);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_calendar_points(text, timestamptz) IS
 	'Replace the points of a price group from an instant on by the points that follow from its calendars.  The first new point is at that instant, so that the new calendars do not change earlier prices';
 
+CREATE FUNCTION yquota_internal.last_calendar_points() RETURNS SETOF yquota.calendar_factor
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT last.*
+		FROM (SELECT DISTINCT c.price_group FROM yquota.price_calendar AS c) AS g
+		CROSS JOIN LATERAL (
+			SELECT f.* FROM yquota.calendar_factor AS f
+			WHERE f.price_group = g.price_group
+			ORDER BY f.effective_at DESC
+			LIMIT 1) AS last
+		WHERE isfinite(last.effective_at);
+$$;
+COMMENT ON FUNCTION yquota_internal.last_calendar_points() IS
+	'Return the last point of each price group that has calendars';
+
 -- A point may be inserted late, because nothing ran that computes points.  It takes effect at the instant at which it
 -- should have. note_pricing_change() corrects the ledger, except for the part that has been archived.
+CREATE FUNCTION yquota_internal.calendar_points_after(last yquota.calendar_factor, until timestamptz) RETURNS SETOF yquota.calendar_factor
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT p.*
+		FROM (SELECT yquota_internal.archive_horizon() AS at OFFSET 0) AS horizon
+		CROSS JOIN LATERAL yquota_internal.calendar_points(
+			ARRAY(SELECT c FROM yquota.price_calendar AS c), (last).price_group, greatest((last).effective_at, horizon.at), until) AS p
+		WHERE p.effective_at > (last).effective_at
+		  AND (p.effective_at > horizon.at OR (p.factor, p.calendar) IS DISTINCT FROM ((last).factor, (last).calendar));
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_points_after(yquota.calendar_factor, timestamptz) IS
+	'Return the points of calendars after the last one of a price group, until an instant';
+
 CREATE FUNCTION yquota_internal.calendar_points_ahead(until timestamptz) RETURNS SETOF yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		SELECT p.*
-		FROM yquota.price_group AS g
-		CROSS JOIN LATERAL (
-			SELECT f.* FROM yquota.calendar_factor AS f
-			WHERE f.price_group = g.name
-			ORDER BY f.effective_at DESC
-			LIMIT 1) AS last
-		CROSS JOIN LATERAL yquota_internal.calendar_points(
-			ARRAY(SELECT c FROM yquota.price_calendar AS c), last.price_group,
-			greatest(last.effective_at, yquota_internal.archive_horizon()), until) AS p
-		WHERE EXISTS (SELECT FROM yquota.price_calendar AS c WHERE c.price_group = g.name)
-		  AND isfinite(last.effective_at) AND p.effective_at > last.effective_at
-		  AND (p.effective_at > yquota_internal.archive_horizon() OR (p.factor, p.calendar) IS DISTINCT FROM (last.factor, last.calendar));
+		FROM yquota_internal.last_calendar_points() AS last
+		CROSS JOIN LATERAL yquota_internal.calendar_points_after(last, until) AS p;
 $$;
 COMMENT ON FUNCTION yquota_internal.calendar_points_ahead(timestamptz) IS
-	'Return the points of calendars behind the last one of each price group, until an instant';
+	'Return the points of calendars after the last one of each price group, until an instant';
 
 CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		WITH missing AS MATERIALIZED (
-			SELECT p.* FROM yquota_internal.calendar_points_ahead(yquota_internal.calendar_reach()) AS p
+		WITH last AS MATERIALIZED (
+			SELECT l.* FROM yquota_internal.last_calendar_points() AS l
+		), missing AS MATERIALIZED (
+			SELECT p.*
+			FROM last
+			CROSS JOIN LATERAL yquota_internal.calendar_points_after(last, yquota_internal.calendar_reach()) AS p
 		)
 		SELECT * FROM missing
 		UNION ALL
 		-- a point that changes nothing; the next search begins there and therefore takes little time
-		SELECT g.name, yquota_internal.calendar_reach(), newest.factor, newest.calendar
-		FROM yquota.price_group AS g
-		CROSS JOIN LATERAL (
-			SELECT known.*
-			FROM (SELECT * FROM missing
-				  UNION ALL
-				  (SELECT f.* FROM yquota.calendar_factor AS f WHERE f.price_group = g.name ORDER BY f.effective_at DESC LIMIT 1)) AS known
-			WHERE known.price_group = g.name
-			ORDER BY known.effective_at DESC
-			LIMIT 1) AS newest
-		WHERE newest.effective_at < yquota.statement_clock()
-		  AND EXISTS (SELECT FROM yquota.price_calendar AS c WHERE c.price_group = g.name);
+		SELECT newest.price_group, yquota_internal.calendar_reach(), newest.factor, newest.calendar, false
+		FROM (SELECT DISTINCT ON (known.price_group) known.*
+			  FROM (SELECT * FROM last UNION ALL SELECT * FROM missing) AS known
+			  ORDER BY known.price_group, known.effective_at DESC) AS newest
+		WHERE newest.effective_at < yquota.statement_clock();
 $$;
 COMMENT ON FUNCTION yquota_internal.missing_calendar_points() IS
 	'Return the missing points of calendars: those from the last point of each price group until 14 days ahead.  If nothing changes until then, one point repeats the last one';
+
+CREATE FUNCTION yquota_internal.calendar_points_known() RETURNS TABLE (price_group text, until timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT known.price_group, coalesce(min(p.effective_at), yquota_internal.calendar_reach())
+		FROM yquota_internal.last_calendar_points() AS known
+		LEFT JOIN LATERAL yquota_internal.calendar_points_after(known, yquota_internal.calendar_reach()) AS p ON true
+		GROUP BY known.price_group;
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_points_known() IS
+	'Return the price groups that have calendars, each with the first of its missing points, or the instant 14 days ahead if none is missing';
+
+-- Points that are in force are compared from the clock on.  Earlier points may follow from calendars that were
+-- changed since.  If the clock was set back, this also applies to points before the last change.  If the last point
+-- lies in the past, later points are still to be computed, which is no difference.
+CREATE FUNCTION yquota_internal.calendar_differences()
+	RETURNS TABLE (price_group text, effective_at timestamptz, due_factor numeric, due_calendar text, found_factor numeric, found_calendar text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH made AS MATERIALIZED (
+			SELECT f.price_group, least(max(f.effective_at), yquota_internal.calendar_reach()) AS until,
+				   greatest(yquota.statement_clock(), yquota_internal.archive_horizon(), max(f.effective_at) FILTER (WHERE f.changed)) AS since
+			FROM yquota.calendar_factor AS f
+			GROUP BY f.price_group
+		), due AS (
+			SELECT p.*
+			FROM made
+			CROSS JOIN LATERAL yquota_internal.calendar_points(
+				ARRAY(SELECT c FROM yquota.price_calendar AS c), made.price_group, made.since, made.until) AS p
+			WHERE made.since <= made.until
+		), point AS (
+			SELECT f.price_group, greatest(f.effective_at, made.since) AS effective_at, f.factor, f.calendar,
+				   lag(ROW(f.factor, f.calendar)) OVER (PARTITION BY f.price_group ORDER BY f.effective_at) AS before
+			FROM made
+			JOIN yquota.calendar_factor AS f ON f.price_group = made.price_group
+				AND f.effective_at <= made.until
+				AND f.effective_at >= (SELECT max(g.effective_at) FROM yquota.calendar_factor AS g
+									   WHERE g.price_group = made.price_group AND g.effective_at <= made.since)
+			WHERE made.since <= made.until
+		), found AS (
+			SELECT point.* FROM point WHERE point.before IS DISTINCT FROM ROW(point.factor, point.calendar)
+		)
+		SELECT price_group, effective_at, due.factor, due.calendar, found.factor, found.calendar
+		FROM due
+		FULL JOIN found USING (price_group, effective_at)
+		WHERE (due.factor, due.calendar) IS DISTINCT FROM (found.factor, found.calendar)
+		UNION ALL
+		SELECT c.price_group, NULL, NULL, string_agg(c.name, ', ' ORDER BY c.name), NULL, NULL
+		FROM yquota.price_calendar AS c
+		WHERE NOT EXISTS (SELECT FROM yquota.calendar_factor AS f WHERE f.price_group = c.price_group AND f.effective_at > '-infinity')
+		GROUP BY c.price_group;
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_differences() IS
+	'Return differences between the points of calendars from the clock on, until 14 days ahead, and the calendars.  The instant is NULL for a price group whose calendars have no points';
 
 CREATE FUNCTION yquota_internal.calendar_factors_until(until timestamptz) RETURNS yquota.calendar_factor[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -219,24 +295,28 @@ $$;
 COMMENT ON FUNCTION yquota_internal.calendar_factors_until(timestamptz) IS
 	'Return the rows that calendar_factor would have with the points of calendars until an instant; NULL when it has them all';
 
+-- Points may differ from the calendars because the server has got new rules of time zones, or the points were changed
+-- by hand.  They are then replaced, as after a change of the calendars at the clock.
 CREATE FUNCTION yquota_internal.extend_calendars() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF EXISTS (SELECT FROM yquota.price_calendar)
-		AND EXISTS (SELECT FROM yquota_internal.missing_calendar_points())
+	IF (EXISTS (SELECT FROM yquota.price_calendar) OR EXISTS (SELECT FROM yquota.calendar_factor))
+		AND (EXISTS (SELECT FROM yquota_internal.missing_calendar_points()) OR EXISTS (SELECT FROM yquota_internal.calendar_differences()))
 		AND yquota_internal.try_lock_pricing()
 	THEN
 		-- if the snapshot is old, conflict with a point that it does not see; the result is a serialization failure
 		INSERT INTO yquota.calendar_factor
 		SELECT * FROM yquota_internal.missing_calendar_points()
 		ON CONFLICT DO NOTHING;
+		PERFORM yquota_internal.replace_calendar_points(different.price_group, yquota.clock())
+		FROM (SELECT DISTINCT d.price_group FROM yquota_internal.calendar_differences() AS d) AS different;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.extend_calendars() IS
-	'Compute the points of calendars from the last ones until 14 days ahead.  If another transaction is changing prices, do nothing; a later call does the work';
+	'Compute the points of calendars from the last ones until 14 days ahead.  Replace the points of price groups for which points in the future differ from the calendars.  If another transaction is changing prices, do nothing; a later call does the work';
 
 --
 -- Triggers

@@ -5,7 +5,8 @@
 # Random calendars of many time zones are compared over random years: the points, and the factor at random instants.
 # Then the clock moves, calendars are added, changed and removed, and points are made, often too late. The timeline
 # must be the model's. Points that the clock has passed stay, and missed points are made from the calendars as they
-# then were.
+# then were. Sometimes the clock is set back, or a point in the future is altered, as if rules of a time zone had
+# changed.
 # verify() must agree, and a quote must be the sum of the model's factors, also where no points are made yet.
 #
 use strict;
@@ -19,12 +20,12 @@ use Session;
 use Soak;
 use Trial;
 
-use constant { SECOND => 1_000_000, DAY => 86_400_000_000, AHEAD => 14 * 86_400_000_000 };
+use constant { SECOND => 1_000_000, DAY => 86_400_000_000, AHEAD => 14 * 86_400_000_000, FOREVER => 9_000_000_000_000_000_000 };
 
 my ($seed, $histories) = Trial::plan_run(12);
 my $steps = 12;
 my ($session, %total);
-my @events = ('made late', 'made ahead', 'inserted', 'updated', 'deleted', 'overlap', 'quoted ahead');
+my @events = ('made late', 'made ahead', 'inserted', 'updated', 'deleted', 'overlap', 'quoted ahead', 'set back', 'altered');
 
 sub instant { return sprintf q(timestamptz '1970-01-01 00:00+00' + interval '%d microseconds'), $_[0]; }
 
@@ -139,8 +140,28 @@ sub make_points
 
 	$session->run(Calendar::pick('SELECT yquota.quota_compute()', 'SELECT count(*) FROM yquota.compute_prices()'));
 	# without a calendar no points are made, and the last point stays in force
-	$history->{made_until} = $history->{clock} + AHEAD;
+	$history->{made_until} = max($history->{made_until}, $history->{clock} + AHEAD);
 	$total{ $late ? 'made late' : 'made ahead' }++ if @{ $history->{calendars} };
+	return;
+}
+
+# Alter a point in the future. verify() reports it, and the points after the clock are made again.
+sub alter_points
+{
+	my ($history) = @_;
+	my $future = instant(max($history->{clock}, $history->{changed_at}));
+	my ($altered) = $session->rows("UPDATE yquota.calendar_factor SET factor = 7
+		WHERE effective_at = (SELECT min(effective_at) FROM yquota.calendar_factor
+			WHERE effective_at > $future AND effective_at <= yquota_internal.calendar_reach()) RETURNING effective_at");
+
+	return if !$altered;
+	$total{altered}++;
+	return "verify() does not report the altered point at $altered->[0]"
+	  if !$session->rows("SELECT 1 FROM yquota_internal.verify_calendars() WHERE found = '7' OR found LIKE '7 by %'");
+	$history->{past} = [ grep { $_->[0] < $history->{clock} } expected_points($history) ];
+	$history->{changed_at} = $history->{clock};
+	make_points($history);
+	$history->{made_until} = $history->{clock} + AHEAD;
 	return;
 }
 
@@ -149,7 +170,7 @@ sub compare_quote
 {
 	my ($history) = @_;
 	my $until = $history->{clock} + Calendar::pick(int rand(DAY), int rand(14 * DAY), int rand(90 * DAY));
-	my @points = expected_points({ %$history, made_until => $until });
+	my @points = ([ -(FOREVER), 1, '' ], expected_points({ %$history, made_until => $until }));
 	my @parts = ('(0, 0)');
 
 	foreach my $i (0 .. $#points)
@@ -178,11 +199,13 @@ sub play
 	change_calendars($history);
 	foreach (1 .. $steps)
 	{
-		$history->{clock} += Calendar::pick(0, 1, SECOND, int rand(DAY), int rand(20 * DAY), int rand(60 * DAY));
+		$history->{clock} += Calendar::pick(0, 1, SECOND, int rand(DAY), int rand(20 * DAY), int rand(60 * DAY), -int rand(20 * DAY));
+		$total{'set back'}++ if $history->{clock} < $history->{changed_at};
 		$session->run('SELECT yquota.set_clock(' . instant($history->{clock}) . ')');
 		make_points($history) if rand() < 0.6;
 		change_calendars($history) if rand() < 0.4;
-		@found = difference('timeline', [ found_points(q((SELECT * FROM yquota.calendar_factor WHERE effective_at > '-infinity') AS p)) ],
+		@found = rand() < 0.2 ? alter_points($history) : ();
+		push @found, difference('timeline', [ found_points(q((SELECT * FROM yquota.calendar_factor WHERE effective_at > '-infinity') AS p)) ],
 			[ text(expected_points($history)) ]);
 		push @found, map { "verify(): @$_" } $session->rows('SELECT subject, expected, found FROM yquota_internal.verify_calendars()');
 		push @found, compare_quote($history) if !@found;

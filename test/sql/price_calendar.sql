@@ -293,7 +293,39 @@ DELETE FROM yquota.calendar_factor WHERE effective_at = '2026-11-05 05:00';
 INSERT INTO yquota.calendar_factor (price_group, effective_at, factor) VALUES ('GPU', '2026-11-03 12:00', 2);
 SELECT * FROM yquota.verify() ORDER BY subject COLLATE "C";
 -- an UPDATE of the calendar makes its points again
+SAVEPOINT altered;
 UPDATE yquota.price_calendar SET name = name;
+SELECT * FROM yquota.verify();
+ROLLBACK TO altered;
+-- So do quota_compute() and compute_prices(), for example when rules of time zones have changed. Points that the clock
+-- has passed stay.
+SELECT yquota.set_clock('2026-11-02 22:00');
+SELECT price FROM prices WHERE resource_type = 'vcores';
+SELECT yquota.quota_compute();
+SELECT price FROM prices WHERE resource_type = 'vcores';
+SELECT effective_at, factor, changed FROM yquota.calendar_factor WHERE price_group = 'GENERAL' AND effective_at BETWEEN '2026-11-02 12:00' AND '2026-11-05 12:00' ORDER BY 1;
+SELECT * FROM points WHERE of = 'GPU' ORDER BY 2;
+SELECT * FROM yquota.verify();
+DELETE FROM yquota.calendar_factor WHERE effective_at = '2026-11-05 05:00';
+SELECT count(*) FROM yquota.compute_prices();
+SELECT * FROM yquota.verify();
+ROLLBACK;
+-- the clock is set back before a change: points between the two follow from the earlier calendars
+BEGIN;
+SELECT yquota.set_clock('2026-11-06 12:00');
+UPDATE yquota.price_calendar SET factor = 0.25, "to" = '05:00';
+SELECT yquota.set_clock('2026-11-05 12:00');
+SELECT * FROM yquota.verify();
+SELECT yquota.quota_compute();
+SELECT * FROM points WHERE effective_at BETWEEN '2026-11-05' AND '2026-11-08' ORDER BY 2;
+UPDATE yquota.calendar_factor SET factor = 0.75 WHERE effective_at = '2026-11-06 21:00';
+SELECT * FROM yquota.verify();
+SELECT yquota.set_clock('2026-10-01 12:00');
+SELECT * FROM yquota.verify();
+-- another change replaces the points after the clock
+SELECT yquota.set_clock('2026-11-05 22:00');
+DELETE FROM yquota.price_calendar;
+SELECT * FROM points WHERE effective_at >= '2026-11-05' ORDER BY 2;
 SELECT * FROM yquota.verify();
 ROLLBACK;
 -- points that are not made yet are no difference, and those of calendars that were changed are kept
@@ -309,7 +341,6 @@ BEGIN;
 DELETE FROM yquota.calendar_factor WHERE effective_at > '-infinity';
 SELECT * FROM yquota.verify();
 SELECT yquota.quota_compute();
-UPDATE yquota.price_calendar SET name = name;
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
