@@ -6,7 +6,7 @@
 -- Runs with the owner's rights: the measured tables are hidden from roles that read metrics.
 CREATE FUNCTION yquota_internal.price_check()
 	RETURNS TABLE (price_group text, multiplier numeric, computed_multiplier numeric,
-				   utilization numeric, pinned boolean)
+				   utilization numeric, pinned boolean, calendar_known_until timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -38,11 +38,12 @@ CREATE FUNCTION yquota_internal.price_check()
 		SELECT priced.price_group, priced.multiplier,
 			   CASE WHEN priced.is_known THEN greatest(priced.wanted, (SELECT lowest.multiplier FROM lowest)) END,
 			   CASE WHEN priced.is_known THEN priced.utilization END,
-			   priced.is_pinned
-		FROM priced;
+			   priced.is_pinned, calendar.until
+		FROM priced
+		LEFT JOIN yquota_internal.calendar_points_known() AS calendar USING (price_group);
 $$;
 COMMENT ON FUNCTION yquota_internal.price_check() IS
-	'Return the multiplier in force of every price group, and the multiplier computed from its utilization; NULL while the cluster is not known';
+	'Return the multiplier in force of every price group, and the multiplier computed from its utilization; NULL while the cluster is not known.  Also returns the instant until which the points of its calendars have been made; NULL without calendars';
 
 CREATE FUNCTION yquota_internal.seconds_since(at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -108,7 +109,8 @@ CREATE VIEW yquota.metrics AS
 		('multiplier', price.multiplier),
 		('computed_multiplier', price.computed_multiplier),
 		('utilization_ratio', price.utilization),
-		('pinned', price.pinned::integer::numeric)
+		('pinned', price.pinned::integer::numeric),
+		('calendar_ahead_seconds', - yquota_internal.seconds_since(price.calendar_known_until))
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL

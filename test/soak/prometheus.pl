@@ -235,6 +235,14 @@ $administrator->query_safe('COMMIT');
 $administrator->quit;
 is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status)), 'the open transaction ends');
 
+sql(<<~'SQL');
+	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'UTC', '22:00', '06:00', 0.5);
+	SQL
+fires('a calendar', $healthy, scrape());
+sql(q(DELETE FROM yquota.calendar_factor WHERE effective_at > '2030-01-05'));
+fires('a calendar without points', $healthy, scrape(), 'YquotaCalendarPointsMissing');
+sql('DELETE FROM yquota.price_calendar');
+
 sql(q(ALTER TABLE yquota.container_event ADD CONSTRAINT refused CHECK (source <> 'yquota worker') NOT VALID));
 set_clock($node, 'work', '2030-01-01 01:10:10 UTC');
 is_soon($node, 'work', '(SELECT failures > 0 FROM yquota.worker_status)', 'the worker fails');
@@ -293,6 +301,7 @@ sql(<<~'SQL');
 	UPDATE yquota.queue SET opportunistic_maximum_containers = 10 WHERE path = 'root.default';
 	INSERT INTO yquota.scheduler_setting (reservation_system_enable, scheduler_monitor_enable) VALUES (true, true);
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
+	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'UTC', '22:00', '06:00', 0.5);
 	CREATE FUNCTION public.same(request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE sql
 		RETURN request;
 	INSERT INTO yquota.request_interceptor VALUES (1, 'public.same');

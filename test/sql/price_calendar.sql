@@ -172,8 +172,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('C
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'd1' ORDER BY number;
 SELECT accrued FROM yquota.container_cost WHERE container_id = 'd2';
 SELECT * FROM ahead;
+-- the metric is the time until the first missing point
+CREATE VIEW metric AS SELECT labels, value * interval '1 s' AS ahead FROM yquota.metrics WHERE metric = 'yquota_price_calendar_ahead_seconds';
+SELECT * FROM metric;
 SELECT yquota.quota_compute();
 SELECT * FROM ahead;
+SELECT * FROM metric;
 SELECT "from", "to", corrects, amount FROM yquota.charge WHERE container_id = 'd1' ORDER BY number;
 SELECT sum(amount) FROM yquota.explain_charge('d1');
 SELECT (2 * 16 * 1 + 6 * 0.5 + 2 * 8 * 0.5) * 3600 AS expected;
