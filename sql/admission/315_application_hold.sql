@@ -49,28 +49,61 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_expected(yquota.container_request[]) IS
 	'Fail for expected containers whose cost cannot be computed';
 
-CREATE FUNCTION yquota_internal.expected_cost(rates numeric[], durations bigint[], minimum bigint, lifetime bigint) RETURNS numeric
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN (
-		SELECT coalesce(trim_scale(sum(e.rate * greatest(least(e.duration, lifetime * 1000000::numeric), minimum) * 0.000001)), 0)
-		FROM unnest(rates, durations) AS e (rate, duration));
-COMMENT ON FUNCTION yquota_internal.expected_cost(numeric[], bigint[], bigint, bigint) IS
-	'Return the cost of containers with these credits per second that run for these microseconds, but no longer than the lifetime in seconds.  At least the minimum run time is charged';
+CREATE TYPE yquota_internal.expected_run AS (
+	count integer,
+	allocation yquota.resource,
+	factors text[],
+	duration bigint
+);
+COMMENT ON TYPE yquota_internal.expected_run IS
+	'Containers that a submission expects, with the names of their price factors';
+COMMENT ON COLUMN yquota_internal.expected_run.duration IS 'expected run time of each container, microseconds; NULL: the lifetime of the application';
 
+CREATE FUNCTION yquota_internal.expected_run_time(duration bigint, lifetime bigint) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN least(duration, lifetime * 1000000::numeric);
+COMMENT ON FUNCTION yquota_internal.expected_run_time(bigint, bigint) IS
+	'Return the microseconds that a container is expected to run: its duration, but no longer than the lifetime (seconds) of its application';
+
+-- Known prices and calendars decide for a hundred years.  Later, the last price stays in force.
+CREATE FUNCTION yquota_internal.expected_end(from_at timestamptz, microseconds numeric) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN from_at + least(microseconds, 36500 * 86400000000::numeric)::bigint * interval '1 microsecond';
+COMMENT ON FUNCTION yquota_internal.expected_end(timestamptz, numeric) IS
+	'Return the end of an expected run, or the instant until which its prices are looked up';
+
+CREATE FUNCTION yquota_internal.expected_cost(
+	runs yquota_internal.expected_run[], minimum bigint, from_at timestamptz, lifetime bigint) RETURNS numeric
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN (
+		SELECT coalesce(trim_scale(sum(run.count * yquota_internal.run_cost(run.allocation, run.factors, from_at, span.ends_at,
+				greatest(span.run_time, minimum) - yquota_internal.microseconds(span.ends_at - from_at)))), 0)
+		FROM unnest(runs) AS run
+		CROSS JOIN LATERAL (SELECT yquota_internal.expected_run_time(run.duration, lifetime) AS microseconds) AS expected
+		CROSS JOIN LATERAL (SELECT expected.microseconds AS run_time, yquota_internal.expected_end(from_at, expected.microseconds) AS ends_at) AS span);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.expected_cost(yquota_internal.expected_run[], bigint, timestamptz, bigint) IS
+	'Return the cost of containers that start at an instant and run for their durations, but no longer than the lifetime (seconds).  At least the minimum run time (microseconds) is charged';
+
+-- The search assumes that a longer lifetime does not cost less.  Within the minimum run time it may cost less, if the
+-- price falls.  The result then still fits, but a longer lifetime may fit, too.
 CREATE FUNCTION yquota_internal.fitting_lifetime(
-	rates numeric[], durations bigint[], minimum bigint, lifetime bigint, available numeric) RETURNS bigint
-	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	runs yquota_internal.expected_run[], minimum bigint, from_at timestamptz, lifetime bigint, available numeric) RETURNS bigint
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	low bigint := 0;
-	high bigint := least(lifetime, (SELECT ceil(max(d) * 0.000001)::bigint FROM unnest(durations) AS d HAVING count(*) = count(d)));
+	high bigint := least(lifetime, (SELECT ceil(max(run.duration) * 0.000001)::bigint FROM unnest(runs) AS run HAVING count(*) = count(run.duration)));
 	middle bigint;
 BEGIN
 	WHILE low < high LOOP
 		middle := low + (high - low) / 2 + (high - low) % 2;
-		IF yquota_internal.expected_cost(rates, durations, minimum, middle) <= available THEN
+		IF yquota_internal.expected_cost(runs, minimum, from_at, middle) <= available THEN
 			low := middle;
 		ELSE
 			high := middle - 1;
@@ -79,7 +112,7 @@ BEGIN
 	RETURN nullif(low, 0);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.fitting_lifetime(numeric[], bigint[], bigint, bigint, numeric) IS
+COMMENT ON FUNCTION yquota_internal.fitting_lifetime(yquota_internal.expected_run[], bigint, timestamptz, bigint, numeric) IS
 	'Return the longest lifetime in seconds for which the credit pays for containers whose expected_cost() is too high; NULL: not even for a second';
 
 CREATE FUNCTION yquota_internal.decide_hold(
@@ -93,24 +126,28 @@ CREATE FUNCTION yquota_internal.decide_hold(
 #variable_conflict use_variable
 DECLARE
 	payer_username CONSTANT text := yquota_internal.payer_username(project, username);
+	now_at CONSTANT timestamptz := yquota.statement_clock();
+	minimum CONSTANT bigint := yquota_internal.minimum_run_time(now_at);
 	mode yquota.quota_mode;
-	rates numeric[];
-	durations bigint[];
-	minimum bigint;
+	runs yquota_internal.expected_run[];
+	last_end timestamptz;
 BEGIN
 	PERFORM yquota_internal.check_hold(application_id, coalesce(least_amount, 1), '1 s', NULL);
 	paying_project := yquota_internal.payer_project(project, username);
 	IF expected IS NOT NULL THEN
 		PERFORM yquota_internal.check_expected(expected);
-		SELECT array_agg(e.count * q.price_per_second), array_agg(yquota_internal.microseconds(e.expected_duration)),
-			   min(yquota_internal.microseconds(q.charged_time))
-		INTO rates, durations, minimum
+		SELECT array_agg(ROW(e.count, e.allocation, applying.names, span.microseconds)::yquota_internal.expected_run),
+			   coalesce(max(yquota_internal.expected_end(now_at, yquota_internal.expected_run_time(span.microseconds, lifetime))), now_at)
+		INTO runs, last_end
 		FROM unnest(expected) AS e
-		CROSS JOIN LATERAL yquota_internal.quoted_price(e.allocation, '0', queue, coalesce(e.execution_type, 'GUARANTEED'),
-			application_id, paying_project, payer_username, e.label, yquota.statement_clock()) AS q
+		CROSS JOIN LATERAL (SELECT yquota_internal.microseconds(e.expected_duration) AS microseconds) AS span
+		CROSS JOIN LATERAL yquota_internal.factor_names(coalesce(paying_project, ''), application_id, payer_username, queue, NULL, NULL,
+			coalesce(e.execution_type, 'GUARANTEED'), NULL, e.label) AS applying (names)
 		WHERE coalesce(e.resource_name, '*') = '*';
-		IF lifetime IS NOT NULL OR array_position(durations, NULL) IS NULL THEN
-			quoted_cost := yquota_internal.expected_cost(rates, durations, minimum, lifetime);
+		IF lifetime IS NOT NULL OR NOT EXISTS (SELECT FROM unnest(runs) AS run WHERE run.duration IS NULL) THEN
+			SELECT cost.amount INTO quoted_cost
+			FROM yquota_internal.costs_ahead(
+				format('SELECT NULL::text, yquota_internal.expected_cost(%L, %L, $1, %L)', runs, minimum, lifetime), now_at, last_end) AS cost;
 		END IF;
 	END IF;
 	IF by_quote AND quoted_cost IS NULL THEN
@@ -145,7 +182,10 @@ BEGIN
 	IF available < amount THEN
 		SELECT credit.limited_by INTO decided_at FROM yquota_internal.project_credit AS credit WHERE credit.project = paying_project;
 		IF by_quote AND quoted_cost = amount THEN
-			fitting_lifetime := yquota_internal.fitting_lifetime(rates, durations, minimum, lifetime, available);
+			SELECT fitting.amount INTO fitting_lifetime
+			FROM yquota_internal.costs_ahead(
+				format('SELECT NULL::text, yquota_internal.fitting_lifetime(%L, %L, $1, %L, %L)::numeric', runs, minimum, lifetime, available),
+				now_at, last_end) AS fitting;
 		END IF;
 		reason := format('Project %s has %s credits left, cannot hold %s for application %s', decided_at, available, amount, application_id)
 			|| CASE WHEN NOT by_quote OR quoted_cost < amount THEN ''

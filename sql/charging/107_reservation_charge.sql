@@ -257,7 +257,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.unposted_reservations(text[], timestamptz[], timestamptz) IS
 	'Return versions of reservations that have paid for more than is due, and the instant from which they have.  The n-th elements of the arrays belong together';
 
-CREATE FUNCTION yquota_internal.quote_reservation(
+CREATE FUNCTION yquota_internal.allocations_cost(
 	reservation_id text, project text, username text, queue text,
 	starts timestamptz[], ends timestamptz[], allocations yquota.resource[], at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -265,13 +265,32 @@ CREATE FUNCTION yquota_internal.quote_reservation(
 	RETURN (SELECT coalesce(trim_scale(sum(yquota_internal.reservation_amount(
 						coalesce(project, ''), username, queue, a.allocation, rule.factor, greatest(a."from", at), a."to"))), 0)
 			FROM (SELECT coalesce((SELECT d.reserved_factor FROM yquota.reservation_definition AS d
-								   WHERE d.reservation_id = quote_reservation.reservation_id
+								   WHERE d.reservation_id = allocations_cost.reservation_id
 								   ORDER BY d.version DESC LIMIT 1), yquota_internal.reserved_factor(at)) AS factor
 				  OFFSET 0) AS rule
 			CROSS JOIN unnest(starts, ends, allocations) AS a ("from", "to", allocation)
 			WHERE rule.factor > 0 AND a."to" > at);
-COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.allocations_cost(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
 	'Return the credits that a reservation would cost from an instant on, at the known prices.  Its own rule applies, or the present rule if it is new.  The arrays describe the intervals of its allocation';
+
+CREATE FUNCTION yquota_internal.quote_reservation(
+	reservation_id text, project text, username text, queue text,
+	starts timestamptz[], ends timestamptz[], allocations yquota.resource[], at timestamptz) RETURNS numeric
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	-- the query contains instants as text, and other styles may have ambiguous names of time zones
+	SET datestyle = 'ISO'
+	AS $$
+BEGIN
+	RETURN (SELECT cost.amount
+			FROM yquota_internal.costs_ahead(
+				format('SELECT NULL::text, yquota_internal.allocations_cost(%L, %L, %L, %L, %L, %L, %L, $1)',
+					   reservation_id, project, username, queue, starts, ends, allocations),
+				at, greatest(at, (SELECT max(e.at) FROM unnest(ends) AS e (at)))) AS cost);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
+	'Return the result of allocations_cost() by the known prices and the calendars';
 
 --
 -- Posting

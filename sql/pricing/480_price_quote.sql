@@ -104,15 +104,32 @@ $$;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
 	'Return the project that pays.  The result is NULL if only the username names the project and the calling role may not see the project';
 
+CREATE FUNCTION yquota_internal.minimum_run_time(at timestamptz) RETURNS bigint
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
+					 FROM yquota.charging_rule AS rule
+					 WHERE rule.project = '' AND rule.effective_at <= at
+					 ORDER BY rule.effective_at DESC
+					 LIMIT 1), 0);
+COMMENT ON FUNCTION yquota_internal.minimum_run_time(timestamptz) IS
+	'Return the microseconds that a container pays for at least if it starts at an instant';
+
+CREATE FUNCTION yquota_internal.run_cost(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding numeric) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN trim_scale(yquota_internal.accrued(allocation, factors, from_at, to_at)
+					  + yquota_internal.rate(allocation, factors, to_at) * padding * 0.000001);
+COMMENT ON FUNCTION yquota_internal.run_cost(yquota.resource, text[], timestamptz, timestamptz, numeric) IS
+	'Return the credits of a run at the known prices.  The padding, in microseconds, is charged at the price of the end';
+
 CREATE FUNCTION yquota_internal.run_costs(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding bigint)
 	RETURNS TABLE (resource_type text, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		SELECT part.name,
-			   trim_scale(yquota_internal.accrued(part.allocation, factors, from_at, to_at)
-						  + yquota_internal.rate(part.allocation, factors, to_at) * padding * 0.000001)
+		SELECT part.name, yquota_internal.run_cost(part.allocation, factors, from_at, to_at, padding)
 		FROM (SELECT '' AS name, allocation
 			  UNION ALL
 			  SELECT entry.name, yquota.resource(jsonb_build_object(entry.name, entry.amount))
@@ -121,32 +138,38 @@ $$;
 COMMENT ON FUNCTION yquota_internal.run_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
 	'Return the credits of a run and its padding (microseconds) at the known prices: of all resources under an empty name, and of each alone';
 
--- Points of calendars are computed 14 days ahead.  A run that ends later is priced as if the later points were there.
+-- Points of calendars are computed 14 days ahead.  Costs of a later time are computed as if the later points were
+-- there.
+CREATE FUNCTION yquota_internal.costs_ahead(query text, from_at timestamptz, to_at timestamptz) RETURNS TABLE (name text, amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	points CONSTANT yquota.calendar_factor[] := yquota_internal.calendar_factors_until(to_at);
+BEGIN
+	IF points IS NULL THEN
+		RETURN QUERY EXECUTE query USING from_at, to_at;
+	ELSE
+		RETURN QUERY SELECT assumed.project, assumed.amount
+		FROM yquota_internal.cost_under_terms(query, NULL, NULL, points, NULL, from_at, to_at, NULL, NULL) AS assumed;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.costs_ahead(text, timestamptz, timestamptz) IS
+	'Run a query that returns names and credits, by the known prices and the calendars until an instant.  Its parameters are the two instants';
+
 CREATE FUNCTION yquota_internal.quoted_costs(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding bigint,
 	OUT cost numeric, OUT alone jsonb)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		WITH ahead AS MATERIALIZED (
-			SELECT yquota_internal.calendar_factors_until(to_at) AS points
-		), part AS (
-			SELECT known.resource_type, known.amount
-			FROM ahead
-			CROSS JOIN LATERAL yquota_internal.run_costs(allocation, factors, from_at, to_at, padding) AS known
-			WHERE ahead.points IS NULL
-			UNION ALL
-			SELECT assumed.project, assumed.amount
-			FROM ahead
-			CROSS JOIN LATERAL yquota_internal.cost_under_terms(
-				format('SELECT part.resource_type, part.amount FROM yquota_internal.run_costs(%L, %L, $1, $2, %L) AS part',
-					   allocation, factors, padding),
-				NULL, NULL, ahead.points, NULL, from_at, to_at, NULL, NULL) AS assumed
-			WHERE ahead.points IS NOT NULL
-		)
-		SELECT max(part.amount) FILTER (WHERE part.resource_type = ''),
-			   coalesce(jsonb_object_agg(part.resource_type, part.amount) FILTER (WHERE part.resource_type <> ''), '{}')
-		FROM part;
+		SELECT max(part.amount) FILTER (WHERE part.name = ''),
+			   coalesce(jsonb_object_agg(part.name, part.amount) FILTER (WHERE part.name <> ''), '{}')
+		FROM yquota_internal.costs_ahead(
+			format('SELECT part.resource_type, part.amount FROM yquota_internal.run_costs(%L, %L, $1, $2, %L) AS part',
+				   allocation, factors, padding),
+			from_at, to_at) AS part;
 $$;
 COMMENT ON FUNCTION yquota_internal.quoted_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
 	'Return the result of run_costs() for a future run, by the known prices and the calendars';
@@ -180,12 +203,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		CROSS JOIN LATERAL yquota_internal.price_intervals(
 				quoted_price.allocation, applying.names, quoted_price.at, quoted_price.at) AS now
 		CROSS JOIN LATERAL (
-			SELECT run.microseconds, greatest(
-				coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
-						  FROM yquota.charging_rule AS rule
-						  WHERE rule.project = '' AND rule.effective_at <= quoted_price.at
-						  ORDER BY rule.effective_at DESC
-						  LIMIT 1), 0) - run.microseconds, 0) AS padding
+			SELECT run.microseconds, greatest(yquota_internal.minimum_run_time(quoted_price.at) - run.microseconds, 0) AS padding
 			FROM (SELECT yquota_internal.microseconds(quoted_price.duration) AS microseconds) AS run
 		) AS due
 		CROSS JOIN LATERAL yquota_internal.quoted_costs(quoted_price.allocation, applying.names, quoted_price.at,
@@ -278,4 +296,4 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) IS
-	'Return the cost of a reservation that is accepted now, at the known prices and by the rule in force.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';
+	'Return the cost of a reservation that is accepted now, at the known prices, calendars included, and by the rule in force.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';

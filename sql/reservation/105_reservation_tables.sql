@@ -89,7 +89,7 @@ COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
 COMMENT ON COLUMN yquota.reservation_definition.ended_at IS 'time from which this version no longer counts. NULL: it counts until queue.reservation_window after its deadline, or until its deadline under NoOverCommitPolicy. A repeating reservation counts longer, until it is deleted, if scheduler_setting.reservation_repeats_allocation is true';
 COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version has replaced it. deleted: by delete_reservation(). replanned: the plan has become too small for it. archived: queue.reservation_window after its deadline, by follow_plans()';
 COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS 'part of the price that it pays, by the rule in force when its first version was accepted; 0: free';
-COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'expected cost in credits, at the prices known when this version was accepted; for a repeating reservation that of its first period. This amount is held while the reservation exists';
+COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'expected cost in credits, at the prices known when this version was accepted, calendars included; for a repeating reservation that of its first period. This amount is held while the reservation exists';
 COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS 'true if it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when this version was accepted; false for one that does not repeat';
 
 CREATE TABLE yquota.reservation_allocation (

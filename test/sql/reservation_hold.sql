@@ -125,6 +125,19 @@ SELECT accepted FROM yquota.submit_reservation('reservation_0_922337203685477580
 SELECT accepted, cost FROM yquota.price_quote(pg_temp.contract('16:00', '16:10', 1), 'root.plan', 'ann', '{}', 'web');
 ROLLBACK;
 
+-- Quotes look ahead at calendars, further than their points are known. The reservation pays half of the price, in
+-- the first ten minutes a third of it.
+BEGIN;
+INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (yquota.clock(), 0.5);
+INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('noon', 'GENERAL', 'Europe/Madrid', '12:00', '13:00', 0.333333);
+SELECT accepted, cost, 1.5 * 0.5 * 600 * 1.333333 AS expected
+FROM yquota.price_quote(yquota.reservation_contract('2026-05-02 10:50+00', '2026-05-02 11:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '20 min')]), 'root.plan', 'ann', '{}', 'web');
+SET LOCAL datestyle = 'SQL, DMY';
+SET LOCAL timezone = 'Asia/Kolkata';
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_0900', 'root.plan', 'ann', '{}', 'web',
+	yquota.reservation_contract('2026-05-02 10:50+00', '2026-05-02 11:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '20 min')]));
+ROLLBACK;
+
 -- Members may ask for quotes of their own projects.
 CREATE ROLE yquota_test_quoting;
 SELECT yquota.allow_role('yquota_test_quoting', 'member', 'web');

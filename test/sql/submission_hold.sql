@@ -192,6 +192,38 @@ SELECT count(*) AS live FROM yquota.hold WHERE released_at IS NULL;
 SELECT * FROM yquota.verify();
 
 --
+-- The quote looks ahead at calendars, as price_quote() does
+--
+INSERT INTO yquota.charging_rule (minimum_run_time, effective_at) VALUES ('0', '2026-03-02 10:31:00+00');
+SELECT yquota.set_clock('2026-03-02 20:00:00+00');
+INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'UTC', '22:00', '06:00', 0.5);
+CREATE FUNCTION quoted(project text, lifetime bigint, size yquota.resource DEFAULT '[vcores=1]', duration interval DEFAULT NULL)
+	RETURNS TABLE (state yquota.application_state, quoted_cost numeric, held numeric, available numeric, fitting_lifetime bigint) LANGUAGE sql AS $$
+		SELECT s.state, s.quoted_cost, s.held, s.available, s.fitting_lifetime
+		FROM yquota.submit_application('application_6_0001', 'bob', NULL, 'root.b.two', project => quoted.project, lifetime => quoted.lifetime,
+			expected => ARRAY[expect(size, 1, duration)], hold => 'quote', dry_run => true) AS s $$;
+-- until 22:00 at the full price, until 24:00 at half of it
+SELECT * FROM quoted('ops', 4 * 3600);
+SELECT (2 + 2 * 0.5) * 3600 AS expected;
+-- the credit pays for a lifetime that ends in the night
+SELECT available, fitting_lifetime, 7200 + floor((available - 7200) * 2) AS expected FROM quoted('lab', 10 * 3600);
+-- submitted in the night, the application runs into the day
+SELECT yquota.set_clock('2026-03-03 05:59:00+00');
+SELECT * FROM quoted('lab', 120);
+SELECT * FROM quoted('lab', NULL, duration => '90 s');
+-- longer than points of calendars are known
+SELECT s.quoted_cost = q.cost AS as_quoted, s.quoted_cost
+FROM yquota.price_quote('[vcores=3]', '100 days', queue => 'root.b.two', username => 'bob', project => 'ops') AS q, quoted('ops', 100 * 86400, '[vcores=3]') AS s;
+-- a published price counts, too, and the last price stays for ever
+BEGIN;
+SELECT yquota.set_base_price('vcores', 3, effective_at => '2026-03-03 05:59:30+00');
+SELECT * FROM quoted('lab', 60);
+DELETE FROM yquota.price_calendar;
+SELECT quoted_cost, 30 + 3 * (9223372036854775807 - 30)::numeric AS expected FROM quoted('ops', 9223372036854775807);
+ROLLBACK;
+DELETE FROM yquota.price_calendar;
+
+--
 -- Bad input records nothing
 --
 SELECT * FROM yquota.submit_application('application_4_0001', 'ann', NULL, 'root.a', project => 'lab', hold => 'some');
