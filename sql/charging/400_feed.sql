@@ -333,9 +333,9 @@ COMMENT ON COLUMN yquota.feed_status.lag IS 'time from last_event_at to the cloc
 COMMENT ON COLUMN yquota.feed_status.waiting IS 'number of events set aside until the START of their container arrives';
 COMMENT ON COLUMN yquota.feed_status.rejected IS 'number of events set aside for another reason: see event_reject, then call retry_rejects()';
 COMMENT ON COLUMN yquota.feed_status.deferred IS 'number of events stored while yquota.charging was deferred and not charged yet; they are included in events';
-COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'number of containers for which this feed reported another end (time or exit status) than the known one, since history was last sealed. suspect_container lists them';
+COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'number of containers for which this feed reported another end (time or exit status) than the one known before. suspect_container lists them. Containers count until history is sealed';
 COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'number of calls and rows that the feed has set aside: see feed_reject';
-COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of a problem that only an administrator can repair, and for which the feed waits; NULL when the feed works';
+COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of a problem for which the feed has stopped, because only an administrator can repair it; NULL when the feed works';
 COMMENT ON COLUMN yquota.feed_status.problem_since IS 'time at which the feed began to wait';
 
 CREATE VIEW yquota.my_rejects WITH (security_barrier) AS

@@ -278,7 +278,7 @@ CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
 	ORDER BY r.place;
 COMMENT ON VIEW yquota.opportunistic_node IS
 	'Present list of nodes by load, least loaded first, without nodes whose queues were full.  After each node_sorting_interval, the first call of report_nodes() or allocate_opportunistic() makes a new list.  Empty on a standby';
-COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on; containers without a requested location go to the first scheduler_setting.opportunistic_nodes_used nodes';
+COMMENT ON COLUMN yquota.opportunistic_node.place IS 'place in the list, from 1; containers without a requested location go to the first scheduler_setting.opportunistic_nodes_used nodes';
 COMMENT ON COLUMN yquota.opportunistic_node.label IS 'partition of the node';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
 COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'slots taken in its queue since that report';
@@ -286,8 +286,8 @@ COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC con
 COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'wait reported by the node, or estimated by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'time at which the list was made';
 COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'comparator of the list: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
-COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue sent to every node: mean and queue_limit_stdev deviations of the listed nodes, within min_queue_length and max_queue_length; NULL under QUEUE_WAIT_TIME';
-COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'limit of waits sent to every node, computed in the same way, under QUEUE_WAIT_TIME';
+COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of queue lengths that is sent to every node. It is the mean of the listed nodes plus queue_limit_stdev standard deviations, within min_queue_length and max_queue_length; NULL under QUEUE_WAIT_TIME';
+COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'limit of waits that is sent to every node, computed in the same way; NULL except under QUEUE_WAIT_TIME';
 
 CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 	WITH held AS (
@@ -315,7 +315,7 @@ COMMENT ON COLUMN yquota.node_queue_report.queued_guaranteed IS 'number of conta
 COMMENT ON COLUMN yquota.node_queue_report.queued_opportunistic IS 'number of containers, as reported by the node';
 COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'wait reported by the node, or estimated by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as used by the load list';
-COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, because it is being decommissioned, or reports no wait where nodes are compared by it';
+COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, because it is being decommissioned, or because it reports no wait while waits are compared';
 COMMENT ON COLUMN yquota.node_queue_report.books_guaranteed IS 'GUARANTEED containers, running and queued';
 COMMENT ON COLUMN yquota.node_queue_report.books_waiting_opportunistic IS 'OPPORTUNISTIC containers that do not run: on their way, queued, or paused';
 COMMENT ON COLUMN yquota.node_queue_report.differs IS 'true if the report and the books have different numbers of containers';

@@ -40,20 +40,20 @@ COMMENT ON TABLE yquota.node_queue IS
 	'Containers that arrived at their nodes, whether they wait, run or have left; written by enqueue_container() and related functions.  If another source reports the end of a container, the row changes at the next call for the node';
 COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf queue named by the container''s events';
 COMMENT ON COLUMN yquota.node_queue.execution_type IS 'execution type known to the node''s queue';
-COMMENT ON COLUMN yquota.node_queue.allocation IS 'allocation when the row was written last, native units; container has the one that counts';
+COMMENT ON COLUMN yquota.node_queue.allocation IS 'allocation when the row was last written, native units; container has the present one';
 COMMENT ON COLUMN yquota.node_queue.state IS
-	'QUEUED: waits; RUNNING; PAUSING, KILLING: holds its room until container_paused() or container_ended(); PAUSED: waits to go on; GONE: has left';
+	'QUEUED: waits. RUNNING: runs. PAUSING, KILLING: holds its room until container_paused() or container_ended(). PAUSED: waits to go on. GONE: has left';
 COMMENT ON COLUMN yquota.node_queue.place IS 'order among containers that wait at the node, and among running ones, which is the order of their starts';
 COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'time at which it arrived';
 COMMENT ON COLUMN yquota.node_queue.state_at IS 'time at which it came into its state';
 COMMENT ON COLUMN yquota.node_queue.started_at IS 'time at which it first left the queue to run; NULL: never';
-COMMENT ON COLUMN yquota.node_queue.waited IS 'time spent QUEUED and PAUSED, without the present state';
+COMMENT ON COLUMN yquota.node_queue.waited IS 'time spent QUEUED and PAUSED, without the time in the present state';
 COMMENT ON COLUMN yquota.node_queue.pauses IS 'number of times that it was PAUSED';
-COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container for which it was last paused or killed; NULL: none, as for measured use, or it has been resumed since';
+COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container for which it was last paused or killed. NULL: it was paused or killed for another reason, such as measured use, or not at all, or it has been resumed since';
 COMMENT ON COLUMN yquota.node_queue.left_at IS 'time at which it ended; NULL: it is at the node';
 COMMENT ON COLUMN yquota.node_queue.left_reason IS
 	'ended: by itself, or through another source. killed: for a GUARANTEED container, or because the measured use of the node was too high. rejected: the queue was full when it arrived. shed: the queue was longer than its limit. lost: with its node';
-COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: another source reported the end, and the agent has not';
+COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: the agent has not reported the end';
 COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for the last decision, or the measured use, threshold and time of the report that led to it';
 COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'number of containers that were allowed to wait when it was rejected or shed; else NULL';
 COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'true if the node''s agent knows that it is to run, or that it has left';

@@ -79,18 +79,18 @@ COMMENT ON COLUMN yquota.preempted_container.username IS 'user of the container'
 COMMENT ON COLUMN yquota.preempted_container.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node was in; empty for the default one';
 COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, as all figures';
-COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'time at which it ended or, if advised, at which the resource manager was last told to end it';
-COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'true if the resource manager ends it (preemption_mode): the ledger tells when it did';
+COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'time at which the container ended or, if is_advised, at which the resource manager was last told to end it';
+COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'true if the resource manager was told to end the container (preemption_mode); the ledger has the time at which it ended';
 COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'time at which it was first selected, plus the time for which the server did not run since then';
 COMMENT ON COLUMN yquota.preempted_container.selector IS
 	'selector when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
 COMMENT ON COLUMN yquota.preempted_container.used IS 'used by the queue on the label when the wait was over, with reservations';
 COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'guaranteed to the queue at that time';
 COMMENT ON COLUMN yquota.preempted_container.ideal IS 'amount of the queue if all resources had been allocated anew';
-COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'amount beyond the ideal one, as far as others wanted it';
-COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'amount that the selector asked from the leaf';
+COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'amount that the queue used beyond ideal, as far as other queues wanted it';
+COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'amount that the round wanted to take from the leaf';
 COMMENT ON COLUMN yquota.preempted_container.needed_by_application IS
-	'application that got its room in lazy preemption; NULL: a round ended it, or advised the resource manager to';
+	'application that got its room in lazy preemption; NULL: a round ended the container, or told the resource manager to end it';
 COMMENT ON COLUMN yquota.preempted_container.needed_by_queue IS 'full path of the leaf of that application';
 
 CREATE TABLE yquota_internal.preemption_round (
@@ -159,9 +159,9 @@ COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empt
 COMMENT ON COLUMN yquota.preemption_state.used IS 'used by GUARANTEED containers and reserved containers';
 COMMENT ON COLUMN yquota.preemption_state.pending IS 'demand of running applications within the limits of their users';
 COMMENT ON COLUMN yquota.preemption_state.ideal IS 'amount of the queue if all resources were allocated anew';
-COMMENT ON COLUMN yquota.preemption_state.to_be_preempted IS 'amount beyond the ideal one, as far as others want it';
+COMMENT ON COLUMN yquota.preemption_state.to_be_preempted IS 'amount that the queue uses beyond ideal, as far as other queues want it';
 COMMENT ON COLUMN yquota.preemption_state.actually_to_be_preempted IS
-	'amount asked from the leaf in this round, by natural_termination_factor and max_ignored_over_capacity; NULL for parents';
+	'amount that a round would take from the leaf now, which depends on natural_termination_factor and max_ignored_over_capacity; NULL for parents';
 COMMENT ON COLUMN yquota.preemption_state.dead_zone_limit IS
 	'a leaf that uses no more than this loses nothing (max_ignored_over_capacity); NULL for parents';
 COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'amount above the guarantee that is kept because preemption is disabled there';

@@ -198,15 +198,15 @@ COMMENT ON COLUMN yquota.effective_queue.used IS 'resources used by GUARANTEED c
 COMMENT ON COLUMN yquota.effective_queue.used_capacity IS 'fraction of the guarantee; may exceed 1';
 COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.containers IS 'containers running here and below, on all labels and of both execution types';
-COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'percent for a leaf, as the following columns up to am_limit';
+COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'percent; for leaves only, like the following columns up to am_limit';
 COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
-COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units; in the default partition by the present usage of other queues, where killable containers count as gone from parents';
+COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units. In the default partition it depends on the present usage of other queues, and parents do not count killable containers';
 COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
 COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.inherited IS
 	'properties that the queue does not set: value, and the queue it comes from, or scheduler_setting, template or default';
-COMMENT ON COLUMN yquota.effective_queue.applications IS 'live applications here and below, on all labels, as the next three columns';
+COMMENT ON COLUMN yquota.effective_queue.applications IS 'live applications here and below, on all labels, like the next three columns';
 COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'held by max-parallel-apps';
 COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'waiting for room for their application master';
 COMMENT ON COLUMN yquota.effective_queue.am_used IS 'charged amounts of application masters of active applications here and below, native units';

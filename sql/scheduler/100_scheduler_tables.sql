@@ -85,11 +85,11 @@ COMMENT ON TABLE yquota.container_update IS
 COMMENT ON COLUMN yquota.container_update.update_type IS 'INCREASE_RESOURCE or PROMOTE_EXECUTION_TYPE';
 COMMENT ON COLUMN yquota.container_update.node IS 'node where the container runs; no other can serve it';
 COMMENT ON COLUMN yquota.container_update.label IS 'requested partition; empty for the default partition';
-COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that it needs beyond the present charge of its queue, native units';
-COMMENT ON COLUMN yquota.container_update.priority IS 'priority of the container, among updates; the smaller number comes first';
-COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'allocation request id of the container, among updates';
-COMMENT ON COLUMN yquota.container_update.opportunities IS 'number of times that its node was offered';
-COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'missed chances on nodes that the default partition shares';
+COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that the container needs beyond those that its queue already uses for it, native units';
+COMMENT ON COLUMN yquota.container_update.priority IS 'priority of the container; among updates, the smaller number comes first';
+COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'allocation request id of the container; among updates of equal priority, the smaller number comes first';
+COMMENT ON COLUMN yquota.container_update.opportunities IS 'number of times that its node was offered in an allocation cycle';
+COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'number of offers missed on nodes of other partitions that the default partition may use';
 COMMENT ON COLUMN yquota.container_update.re_reservations IS 'number of times that its node was reserved and still had no room';
 
 CREATE TABLE yquota_internal.container_version (
@@ -126,9 +126,9 @@ CREATE TABLE yquota.decision (
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
 	'Decisions of the scheduler that are not acknowledged yet.  If a decision about an allocated or enlarged container is not acknowledged within scheduler_setting.allocation_expiry, the container or the enlargement is released and the decision removed.  Decisions unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
-COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts. swapped: likewise, and the reserved container of another node is given up for it. reserved, unreserved: a node is kept for it, or no longer. increased, promoted: a running container has more now, or is GUARANTEED. marked, killed: a running container is selected for preemption, or ended by it. With the diagnostics Container of a completed application it has ended with its application, or with an attempt of it (exit status -100). killable: it ends when another one needs its room. Decisions of the queue of a node have diagnostics. killed: a container that ran there gives its room to a GUARANTEED one, and runs until its node reports the end. rejected, shed: a container has been dropped there, and has ended. paused, resumed: a container waits for room, or goes on. expired, with diagnostics: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
+COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts. swapped: likewise, and the container reserved on another node is given up for it. reserved, unreserved: a node is kept for the container, or no longer. increased: a running container has more resources now. promoted: it is GUARANTEED now. marked: a running container is selected for preemption. killable: it ends when another one needs its room. killed: preemption has ended the container. With the diagnostics Container of a completed application, it has ended with its application, or with an attempt of it (exit status -100). Decisions of the queue of a node have diagnostics, too. killed: a container gives its room to a GUARANTEED one, and runs until its node reports the end. rejected, shed: the node''s queue has dropped a container, which has ended. paused, resumed: a container waits for room, or goes on. expired: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
-COMMENT ON COLUMN yquota.decision.allocation IS 'size of the container, native units; for a reserved container of a running container the amount to add';
+COMMENT ON COLUMN yquota.decision.allocation IS 'size of the container, native units. If a node is kept for an increase of a running container, the amount to add';
 COMMENT ON COLUMN yquota.decision.locality IS 'NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'priority of its request';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'allocation request id of its request';
