@@ -209,15 +209,18 @@ CREATE TABLE yquota.pricing_change (
 	version bigint PRIMARY KEY,
 	effective_from timestamptz NOT NULL,
 	changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-	description text NOT NULL
+	description text NOT NULL,
+	corrected boolean NOT NULL DEFAULT false
 );
 COMMENT ON TABLE yquota.pricing_change IS
 	'Changes of timelines, factors, rules and outages in the order of commit, each with the instant from which amounts may change';
 COMMENT ON COLUMN yquota.pricing_change.version IS
 	'number of the change, without gaps, because changes wait for each other; the statement of an event records the newest version that it saw';
-COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may change';
+COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may change; infinity if none changes';
 COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.pricing_change.description IS 'description of the change';
+COMMENT ON COLUMN yquota.pricing_change.corrected IS
+	'true for labels of nodes: the change has waited for the statements of events, and has corrected their charges';
 
 CREATE TABLE yquota.utilization (
 	resource_type text COLLATE "C" PRIMARY KEY REFERENCES yquota.resource_type ON DELETE CASCADE,

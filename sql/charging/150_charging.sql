@@ -23,7 +23,7 @@ CREATE FUNCTION yquota_internal.settle_again(container_ids text[]) RETURNS bigin
 COMMENT ON FUNCTION yquota_internal.settle_again(text[]) IS
 	'Make the books of containers agree with the present timelines, in ascending order of id.  Returns how many containers were corrected';
 
-CREATE FUNCTION yquota_internal.correct_prices_since(changed_from timestamptz) RETURNS bigint
+CREATE FUNCTION yquota_internal.correct_prices_since(changed_from timestamptz, nodes text[] DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -34,7 +34,9 @@ DECLARE
 BEGIN
 	-- take the lock of an INSERT of events, so that no period is closed in the meantime
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
-	PERFORM yquota_internal.correct_reservations(changed_from);
+	IF nodes IS NULL THEN
+		PERFORM yquota_internal.correct_reservations(changed_from);
+	END IF;
 	-- settle a limited number of containers at a time, so that memory does not grow with history
 	LOOP
 		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)
@@ -42,9 +44,11 @@ BEGIN
 		FROM (
 			SELECT container_id FROM yquota.charge
 			WHERE "to" >= changed_from AND container_id > done_through
+			  AND (nodes IS NULL OR node = ANY (nodes))
 			UNION
 			SELECT container_id FROM yquota.container
 			WHERE settled_at >= changed_from AND container_id > done_through
+			  AND (nodes IS NULL OR node = ANY (nodes))
 			ORDER BY 1 LIMIT 100000
 		) AS c;
 		EXIT WHEN batch IS NULL;
@@ -53,8 +57,8 @@ BEGIN
 	RETURN corrected;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz) IS
-	'Settle charges at or after an instant again, and post correcting rows where amounts have changed.  Returns how many containers were corrected';
+COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz, text[]) IS
+	'Settle charges at or after an instant again, and post correcting rows where amounts have changed.  If nodes are given, only charges for these nodes are settled.  Returns how many containers were corrected';
 
 CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -318,6 +322,7 @@ BEGIN
 		JOIN yquota.pricing_change AS change
 			ON change.version > priced.pricing_version
 			AND change.effective_from <= priced.priced_through
+			AND NOT change.corrected
 		HAVING count(*) > 0
 	), stale AS (
 		-- delete stored spending that was computed before a change of the books
@@ -489,7 +494,8 @@ CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 						WHERE delta.priced_through IS NOT NULL
 						GROUP BY delta.pricing_version) AS priced
 				  JOIN yquota.pricing_change AS change
-					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through) AS late);
+					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through
+					   AND NOT change.corrected) AS late);
 COMMENT ON FUNCTION yquota_internal.uncorrected_since() IS
 	'Return the first instant after which a charge is not corrected yet for a change of prices that became visible late; NULL when all are corrected.  correct_late_prices() corrects them';
 

@@ -139,6 +139,22 @@ $$;
 COMMENT ON FUNCTION yquota_internal.keep_label_history() IS
 	'Refuse labels in the future, and labels in the past if they would change charges.  Record the role that set a label, and the time';
 
+-- A label changes prices only if the label, or the one before it, has a factor.  The factor may end before the label
+-- begins, which is not looked into.
+CREATE FUNCTION yquota_internal.label_prices_change(node text, effective_at timestamptz, label text) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT EXISTS (SELECT FROM yquota.price_factor AS f
+					   WHERE f.dimension = 'label' AND f.factor IS NOT NULL
+						 AND f.name IN (label_prices_change.label,
+										(SELECT h.label FROM yquota.node_label_history AS h
+										 WHERE h.node = label_prices_change.node AND h.effective_at < label_prices_change.effective_at
+										 ORDER BY h.effective_at DESC LIMIT 1)));
+$$;
+COMMENT ON FUNCTION yquota_internal.label_prices_change(text, timestamptz, text) IS
+	'Tell whether a point of a node''s labels, or the point before it, has a label with a factor';
+
 CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -146,6 +162,7 @@ CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
 DECLARE
 	nodes text[];
 	changed_from timestamptz;
+	priced_from timestamptz;
 	other record;
 BEGIN
 	IF yquota_internal.restoring() THEN
@@ -171,8 +188,14 @@ BEGIN
 	IF yquota_internal.labels_priced_from() IS NULL THEN
 		PERFORM yquota_internal.settle_nodes_again(nodes);
 	ELSE
+		-- the row that an UPDATE replaces may have had a label with a factor
+		priced_from := CASE WHEN TG_OP = 'UPDATE' THEN changed_from
+			ELSE (SELECT min(f.effective_at) FROM new_rows AS f
+				  WHERE f.effective_at <> '-infinity'
+					AND yquota_internal.label_prices_change(f.node, f.effective_at, f.label)) END;
 		PERFORM yquota_internal.note_pricing_change(
-			changed_from, format('label of node set: %s', array_to_string(nodes, ', ')), nodes => nodes);
+			coalesce(priced_from, 'infinity'), format('label of node set: %s', array_to_string(nodes, ', ')),
+			nodes => nodes, labelled_from => changed_from);
 	END IF;
 	RETURN NULL;
 END

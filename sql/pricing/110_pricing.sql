@@ -211,21 +211,22 @@ COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS
 --
 
 CREATE FUNCTION yquota_internal.note_pricing_change(
-	effective_from timestamptz, description text, rebase boolean DEFAULT false, nodes text[] DEFAULT NULL) RETURNS void
+	effective_from timestamptz, description text, rebase boolean DEFAULT false,
+	nodes text[] DEFAULT NULL, labelled_from timestamptz DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
 	PERFORM yquota_internal.lock_pricing();
-	IF effective_from < yquota_internal.archive_horizon() THEN
+	IF least(effective_from, labelled_from) < yquota_internal.archive_horizon() THEN
 		PERFORM yquota_internal.refuse_past_change(
-			'prices, rules or outages', effective_from,
+			'prices, rules or outages', least(effective_from, labelled_from),
 			format('History before %s has been archived.', yquota_internal.archive_horizon()));
 	END IF;
 	BEGIN
-		INSERT INTO yquota.pricing_change (version, effective_from, description)
+		INSERT INTO yquota.pricing_change (version, effective_from, description, corrected)
 		SELECT COALESCE(max(p.version), 0) + 1, note_pricing_change.effective_from,
-			   left(note_pricing_change.description, 500)
+			   left(note_pricing_change.description, 500), nodes IS NOT NULL
 		FROM yquota.pricing_change AS p;
 	EXCEPTION WHEN unique_violation THEN
 		-- another transaction has made a change that this transaction's snapshot does not see
@@ -257,15 +258,16 @@ BEGIN
 			PERFORM yquota_internal.rebase_running();
 		ELSE
 			PERFORM yquota_internal.settle_nodes_again(nodes);
+			PERFORM yquota_internal.correct_prices_since(labelled_from, nodes);
 		END IF;
 	END IF;
-	IF effective_from <= yquota_internal.settled_at_most() THEN
+	IF nodes IS NULL AND effective_from <= yquota_internal.settled_at_most() THEN
 		PERFORM yquota_internal.correct_prices_since(effective_from);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean, text[]) IS
-	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true if a factor, or an outage or charging mode of a project, is added or removed.  nodes are the nodes whose labels have changed';
+COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean, text[], timestamptz) IS
+	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true if a factor, or an outage or charging mode of a project, is added or removed.  nodes are the nodes whose labels have changed since labelled_from; only their charges are corrected';
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the

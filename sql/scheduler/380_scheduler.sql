@@ -231,33 +231,52 @@ CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state 
 -- change. Such a cycle could start a container on a node that has left, has no room, or is in
 -- another partition.
 --
-CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
+CREATE FUNCTION yquota_internal.change_nodes() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	changed text[];
+	relabelled text[] := '{}';
 BEGIN
-	IF EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.node = OLD.name) OR TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
+	IF TG_OP = 'DELETE' THEN
+		changed := ARRAY(SELECT stale.name FROM old_nodes AS stale);
+	ELSE
+		changed := ARRAY(SELECT stale.name FROM old_nodes AS stale
+						 LEFT JOIN new_nodes AS fresh ON fresh.name = stale.name
+						 WHERE fresh.name IS NULL OR fresh.label <> stale.label OR fresh.state <> stale.state
+							OR fresh.total OPERATOR(yquota.<>) stale.total);
+		relabelled := ARRAY(SELECT fresh.name FROM old_nodes AS stale
+							JOIN new_nodes AS fresh ON fresh.name = stale.name
+							WHERE fresh.label <> stale.label);
+	END IF;
+	IF changed = '{}' THEN
+		RETURN NULL;
+	END IF;
+	IF relabelled <> '{}' OR EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.node = ANY (changed)) THEN
 		PERFORM yquota_internal.lock_leaves();
 	END IF;
-	DELETE FROM yquota.reserved_container AS r WHERE r.node = OLD.name;
-	IF TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
-		UPDATE yquota.application AS a SET label = NEW.label
+	DELETE FROM yquota.reserved_container AS r WHERE r.node = ANY (changed);
+	IF relabelled <> '{}' THEN
+		UPDATE yquota.application AS a SET label = n.label
 		FROM yquota_internal.application_attempt AS t
 		JOIN yquota.container AS c ON c.container_id = t.am_container_id
-		WHERE c.node = NEW.name AND a.application_id = t.application_id AND a.finished_at IS NULL;
+		JOIN yquota.node AS n ON n.name = c.node
+		WHERE c.node = ANY (relabelled) AND a.application_id = t.application_id AND a.finished_at IS NULL;
 	END IF;
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.change_node() IS
-	'Drop the reserved container of a node that changes, and move application masters to the partition of their nodes';
+COMMENT ON FUNCTION yquota_internal.change_nodes() IS
+	'Drop the reserved containers of nodes that change, and move application masters to the partitions of their nodes';
 
-CREATE TRIGGER scheduler_change AFTER UPDATE ON yquota.node
-	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.label <> NEW.label OR OLD.state <> NEW.state
-					   OR OLD.total OPERATOR(yquota.<>) NEW.total)
-	EXECUTE FUNCTION yquota_internal.change_node();
-CREATE TRIGGER scheduler_delete AFTER DELETE ON yquota.node
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.change_node();
+-- These triggers run before record_labels, which locks the timeline of labels.
+CREATE TRIGGER change_nodes AFTER UPDATE ON yquota.node
+	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.change_nodes();
+CREATE TRIGGER change_deleted AFTER DELETE ON yquota.node
+	REFERENCING OLD TABLE AS old_nodes
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.change_nodes();
 
 CREATE VIEW yquota_internal.waiting_request AS
 	SELECT r.application_id, r.label, 'container' AS kind, r.count::bigint AS containers,

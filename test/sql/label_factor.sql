@@ -50,6 +50,12 @@ UPDATE yquota.node SET label = 'spot' WHERE name = 'n2';
 SELECT container_id, settled_at, label, factors, charges FROM yquota.container ORDER BY 1;
 SELECT container_id, "from", "to", settled_by, amount FROM yquota.charge ORDER BY 1, 2;
 SELECT label, containers FROM yquota.queue_usage ORDER BY 1;
+-- a statement locks the leaf queues once, however many nodes it changes
+BEGIN;
+SET LOCAL track_functions = 'all';
+UPDATE yquota.node SET label = label || 'x';
+SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'lock_leaves';
+ROLLBACK;
 -- two changes at one instant are recorded as one
 UPDATE yquota.node SET label = 'a100' WHERE name = 'n2';
 UPDATE yquota.node SET label = 'spot' WHERE name = 'n2';
@@ -89,12 +95,20 @@ SELECT yquota.set_clock('2026-03-02 10:10+00');
 INSERT INTO yquota.node (name, label, total) VALUES ('n4', 'spot', '[vcores=64]');
 SELECT effective_at, label FROM yquota.node_label_history WHERE node = 'n4' ORDER BY 1;
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:02+00', 'a100'), ('n4', '2026-03-02 10:05+00', 'spot');
+-- charges for other nodes are not read: a wrong one stays
+BEGIN;
+UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'c2';
+INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:01+00', ''), ('n4', '2026-03-02 10:00:30+00', 'a100');
+SELECT count(*) AS corrections FROM yquota.charge WHERE container_id = 'c2' AND corrects IS NOT NULL;
+ROLLBACK;
 -- refused, because the cost of containers of n1 without a label has been shown
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:03:30+00', 'spot'), ('n1', '2026-03-02 10:03:40+00', '');
 -- a label without a factor changes no amount, but the charges of containers are still split there
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:03:30+00', 'plain'), ('n1', '2026-03-02 10:03:40+00', '');
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'c1' AND corrects IS NULL ORDER BY number;
+SELECT effective_from, description, corrected FROM yquota.pricing_change ORDER BY version DESC LIMIT 2;
+SELECT yquota_internal.uncorrected_since();
 -- facts
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:11+00', 'spot');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:09+00', 'plain');
