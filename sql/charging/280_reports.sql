@@ -88,19 +88,9 @@ CREATE VIEW yquota_internal.balance_part AS
 COMMENT ON VIEW yquota_internal.balance_part IS
 	'Parts of project_balance: charges, and the cost of running containers and reservations from reference_at on.  accrual_base and the cost of containers that are settled ahead of the clock are subtracted';
 
--- Not STRICT, so that the planner inlines the function into the query and plans the query only once.
-CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
-	RETURNS timestamptz
-	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN CASE
-		WHEN credits <= 0 THEN now
-		WHEN rate <= 0 THEN NULL
-		WHEN credits >= rate * (extract(epoch FROM timestamptz '294276-12-31 23:59:59+00')
-								- extract(epoch FROM now)) THEN NULL
-		ELSE now + ((div(credits * 1000000, rate)
-						   + CASE WHEN mod(credits * 1000000, rate) = 0 THEN 0 ELSE 1 END)::text
-					|| ' microseconds')::interval
-	END;
+CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric) RETURNS timestamptz
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_used_up_at';
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 	'Return the first microsecond at which credits are used up at a rate in credits per second; NULL if they are never used up, or only after the last possible timestamp';
 
@@ -376,7 +366,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.grace_ends_at(text, numeric, interval) IS
 	'Return the end of the time of grace of a budget that is used up together with its credit limit.  If that time has ended already, the result is the clock';
 
--- Not STRICT, so that the planner inlines these functions into the query and plans the query only once.
+-- Not STRICT, so that the planner inlines the function into the query and plans the query only once.
 CREATE FUNCTION yquota_internal.policy_in_force(
 	policy yquota.exhaustion_policy, grace interval, unspent numeric, acts_at timestamptz) RETURNS yquota.exhaustion_policy
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -385,11 +375,17 @@ CREATE FUNCTION yquota_internal.policy_in_force(
 COMMENT ON FUNCTION yquota_internal.policy_in_force(yquota.exhaustion_policy, interval, numeric, timestamptz) IS
 	'Return the action of decisions when a budget is used up.  During the time of grace, drain and stop only refuse submissions';
 
+-- Not in LANGUAGE sql, because the planner would inline the function twice.  Few budgets have these actions.
 CREATE FUNCTION yquota_internal.acts_at(project text, credit_limit numeric, grace interval, unspent numeric, rate numeric) RETURNS timestamptz
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
 	RETURN CASE WHEN unspent <= 0 AND grace > interval '0' THEN yquota_internal.grace_ends_at(project, credit_limit, grace)
 				ELSE yquota_internal.add_microseconds(yquota_internal.used_up_at(yquota.statement_clock(), unspent, rate),
 													  yquota_internal.microseconds(grace)) END;
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.acts_at(text, numeric, interval, numeric, numeric) IS
 	'Return the instant at which drain or stop begins if credits are used up at a rate in credits per second; NULL if it never begins';
 
@@ -539,8 +535,8 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   credit.credit_limit,
 		   credit.exhaustion_grace,
 		   credit.acts_at
-	FROM yquota.project AS project
-	CROSS JOIN LATERAL yquota_internal.credit_of(project.name) AS credit
+	-- for a join of a function, the server would describe all columns of the result once per column, in each query
+	FROM yquota.project AS project, LATERAL yquota_internal.credit_of(project.name) AS credit
 	WHERE (SELECT yquota_internal.reads_balances())
 	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS

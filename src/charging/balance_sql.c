@@ -2,7 +2,7 @@
  *
  * balance_sql.c
  *	  Accruals and burn rates of running containers, as SQL aggregates, and the numbers of
- *	  rate classes in running totals.
+ *	  rate classes in running totals.  Also the time for which credit lasts.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,8 +22,10 @@
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
 #include "store/table_scan.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
+#include "utils/numeric.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -148,6 +150,7 @@ PG_FUNCTION_INFO_V1(yq_sql_accrued_sum);
 PG_FUNCTION_INFO_V1(yq_sql_prices_changed_from);
 PG_FUNCTION_INFO_V1(yq_sql_rate_sum);
 PG_FUNCTION_INFO_V1(yq_sql_settled_ahead);
+PG_FUNCTION_INFO_V1(yq_sql_used_up_at);
 
 /* Arguments of add_rate_class() */
 enum
@@ -300,6 +303,42 @@ yq_sql_prices_changed_from(PG_FUNCTION_ARGS)
 {
 	(void) yq_rate_class_refresh();
 	PG_RETURN_TIMESTAMPTZ(yq_timeline_changed_from(PG_GETARG_INT64(0)));
+}
+
+/* -- how long credit lasts -------------------------------------------------------- */
+
+static bool
+is_positive(Datum credits)
+{
+	return DatumGetBool(DirectFunctionCall2(numeric_gt, credits, NumericGetDatum(int64_to_numeric(0))));
+}
+
+/* used_up_at(now, credits, rate): see sql/charging/280_reports.sql */
+Datum
+yq_sql_used_up_at(PG_FUNCTION_ARGS)
+{
+	TimestampTz now_at;
+	Datum		scaled;
+	Datum		rate;
+	Datum		microseconds;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	now_at = PG_GETARG_TIMESTAMPTZ(0);
+	if (!is_positive(PG_GETARG_DATUM(1)) || TIMESTAMP_IS_NOBEGIN(now_at))
+		PG_RETURN_TIMESTAMPTZ(now_at);
+	if (PG_ARGISNULL(2) || !is_positive(PG_GETARG_DATUM(2)) || TIMESTAMP_IS_NOEND(now_at))
+		PG_RETURN_NULL();
+
+	rate = PG_GETARG_DATUM(2);
+	scaled = DirectFunctionCall2(numeric_mul, PG_GETARG_DATUM(1), NumericGetDatum(int64_to_numeric(USECS_PER_SEC)));
+	microseconds = NumericGetDatum(int64_to_numeric(END_TIMESTAMP - USECS_PER_SEC - now_at));
+	if (DatumGetBool(DirectFunctionCall2(numeric_ge, scaled, DirectFunctionCall2(numeric_mul, rate, microseconds))))
+		PG_RETURN_NULL();
+	microseconds = DirectFunctionCall2(numeric_div_trunc, scaled, rate);
+	if (is_positive(DirectFunctionCall2(numeric_mod, scaled, rate)))
+		now_at++;
+	PG_RETURN_TIMESTAMPTZ(now_at + DatumGetInt64(DirectFunctionCall1(numeric_int8, microseconds)));
 }
 
 /* -- containers that the sums take for running ----------------------------------- */

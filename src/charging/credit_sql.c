@@ -167,11 +167,13 @@ read_all(MemoryContext context)
 	HTAB	   *credits = yq_bytes_table_create("yquota credits", sizeof(ProjectCredit), context);
 	MemoryContext spi;
 
-	if (SPI_connect() != SPI_OK_CONNECT ||
-		SPI_execute("SELECT c.project, c FROM yquota_internal.project_credit AS c", true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not read credit: %s", SPI_result_code_string(SPI_result));
+	uint64		rows;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	rows = yq_saved_plan_read_once("SELECT c.project, c FROM yquota_internal.project_credit AS c");
 	spi = MemoryContextSwitchTo(context);
-	for (uint64 i = 0; i < SPI_processed; i++)
+	for (uint64 i = 0; i < rows; i++)
 	{
 		bool		ignored;
 		Datum		project = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &ignored);

@@ -166,6 +166,16 @@ yq_sql_may_have_rows(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(may_have_rows);
 }
 
+/* Make the generic plan of a prepared statement, which skips the empty tables. */
+static void
+plan_without(SPIPlanPtr statement, uint32 empty, ResourceOwner owner)
+{
+	left_out = empty;
+	is_planning = true;
+	ReleaseCachedPlan(SPI_plan_get_cached_plan(statement), owner);
+	is_planning = false;
+}
+
 static void
 plan(YqSavedPlan *statement, uint32 empty)
 {
@@ -186,10 +196,8 @@ plan(YqSavedPlan *statement, uint32 empty)
 	statement->generation = generation;
 	if (!statement->skips_empty)
 		return;
-	left_out = statement->left_out = empty;
-	is_planning = true;
-	ReleaseCachedPlan(SPI_plan_get_cached_plan(statement->plan), CurrentResourceOwner);
-	is_planning = false;
+	statement->left_out = empty;
+	plan_without(statement->plan, empty, CurrentResourceOwner);
 }
 
 static uint64
@@ -236,6 +244,25 @@ uint64
 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot)
 {
 	return execute_saved_plan(statement, values, NULL, snapshot, true);
+}
+
+/* The server keeps no resource owner for a plan that is not saved. */
+uint64
+yq_saved_plan_read_once(const char *command)
+{
+	uint32		empty = find_empty_tables();
+	SPIPlanPtr	statement = SPI_prepare(command, 0, NULL);
+	int			result;
+
+	if (statement == NULL)
+		elog(ERROR, "could not prepare \"%s\": %s", command, SPI_result_code_string(SPI_result));
+	note_generation();
+	plan_without(statement, empty, NULL);
+	result = SPI_execute_plan(statement, NULL, NULL, true, 0);
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "could not execute \"%s\": %s", command, SPI_result_code_string(result));
+	SPI_freeplan(statement);
+	return SPI_processed;
 }
 
 uint64

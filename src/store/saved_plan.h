@@ -67,6 +67,13 @@ extern uint64 yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const cha
 /* Run a SELECT, whose values are not null, with a snapshot. */
 extern uint64 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot);
 
+/*
+ * Plan a SELECT without parameters for this call only, and run it with the active snapshot.  The
+ * plan skips tables for which may_have_rows() is false.  Returns the number of rows.  The caller is
+ * connected to SPI, and finds the rows in SPI_tuptable.
+ */
+extern uint64 yq_saved_plan_read_once(const char *command);
+
 /* Run a statement when the caller is not connected to SPI. Returns the number of rows. */
 extern uint64 yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls);
 
