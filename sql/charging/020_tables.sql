@@ -762,9 +762,9 @@ COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest prici
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used; only in the first row of the statement';
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; only in rows about feeds';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
-	'instant before which the statement has not changed the spending of the project; NULL if it has not changed any spending';
+	'instant from which the statement has changed the spending of the project; NULL if it has not changed the spending';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS
-	'transaction of this database that inserted the row, in rows about usage; NULL until a session requests such numbers (usage_numbering)';
+	'transaction of this database that inserted the row, in rows about usage; NULL until a session requests transaction numbers (usage_numbering)';
 COMMENT ON COLUMN yquota_internal.counter_delta.packed IS
 	'several rate classes of the project, or several queues or nodes, packed as unpack_delta() reads them';
 

@@ -126,8 +126,8 @@ COMMENT ON TABLE yquota_internal.archived_preemption IS
 COMMENT ON COLUMN yquota_internal.archived_preemption.archived_through IS 'as in opening_balance';
 COMMENT ON COLUMN yquota_internal.archived_preemption.quarter_hour IS 'start of the quarter-hour';
 COMMENT ON COLUMN yquota_internal.archived_preemption.queue IS 'last queue of the containers';
-COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits for the lives of the containers, without padding, as if no time before their preemption had been free';
-COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'part of these credits that was free';
+COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits for the lives of the containers, including the time before their preemption that was free, but without padding';
+COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'part of gross that was free';
 
 SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');
 SELECT pg_extension_config_dump('yquota_internal.archived_preemption', '');

@@ -226,7 +226,7 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'Rows of balance for the ancestors of sub-projects, as arrays in the same order';
 
--- A container whose life is shorter than the minimum run time is padded by a row of no length.
+-- A container whose life is shorter than the minimum run time is padded by a row of length zero.
 CREATE FUNCTION yquota_internal.padding_at(project text, since timestamptz, until timestamptz) RETURNS TABLE (at timestamptz, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -470,7 +470,7 @@ COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'credits that would 
 COMMENT ON COLUMN yquota_internal.project_credit.action IS
 	'action of decisions when no credit is left; NULL when some credit is left';
 COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: the remaining amount of each budget that limits the project, with the credit_limit of the budget''s project';
-COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up; during a time of grace never stricter than refuse_submission';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when the budgets that limit the project are used up; during a time of grace never stricter than refuse_submission';
 COMMENT ON COLUMN yquota_internal.project_credit.acts_at IS 'instant at which drain or stop begins at the present burn rates; NULL if it never begins';
 
 -- Planning a query about one project would take several times as long as running it.  The columns are listed,

@@ -193,7 +193,7 @@ CREATE FUNCTION yquota.transfer_credit(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.transfer_credit(text, text, numeric, text, text) IS
-	'Move credit from a project to another one, in the order in which grants are spent.  Each part keeps its expires_at.  Returns the transfer_id; a repeated call with the same external_id returns the same transfer_id.  Raises YQ001 if less credit is neither spent nor held';
+	'Move credit from a project to another one, in the order in which grants are spent.  Each part keeps its expires_at.  Returns the transfer_id; a repeated call with the same external_id returns the same transfer_id.  Raises YQ001 if the credit that is neither spent nor held does not suffice';
 
 CREATE FUNCTION yquota_internal.reverse_transfer_as_owner(transfer_id bigint, reason text)
 	RETURNS TABLE (returned numeric, returned_before numeric, not_returned numeric)

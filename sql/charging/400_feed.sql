@@ -182,7 +182,7 @@ COMMENT ON COLUMN yquota.feed_reject.reject_id IS 'primary key';
 COMMENT ON COLUMN yquota.feed_reject.source IS 'name of the feed; NULL for a feed without a name';
 COMMENT ON COLUMN yquota.feed_reject.call IS 'refused call or row, as the feed reports it: the function and its arguments, or the table and its row';
 COMMENT ON COLUMN yquota.feed_reject.message IS 'message of the server';
-COMMENT ON COLUMN yquota.feed_reject.at IS 'time at which the call was set aside; if it was refused again, the last such time';
+COMMENT ON COLUMN yquota.feed_reject.at IS 'time at which the call was set aside, or was last refused again';
 COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent the call, by its name at that time';
 
 CREATE TABLE yquota_internal.feed_problem (
@@ -237,7 +237,7 @@ CREATE FUNCTION yquota.reject_call(source text, call jsonb, sqlstate text, messa
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) IS
-	'Set aside a call or row of a feed that the server has refused, so that the feed can continue.  Returns the reject_id of its row in feed_reject.  If the call is already there, its reason is replaced';
+	'Set aside a call or row of a feed that the server has refused, so that the feed can continue.  Returns the reject_id of its row in feed_reject.  If the call is already stored, its reason is replaced';
 
 CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message text DEFAULT NULL) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -12,7 +12,7 @@
 -- and does not send them again.
 --
 -- While a container is updated, the ResourceManager gives a container id to the part that is added or taken away.
--- That part is temporary and no container.  The part of an increase is allocated, and released with no resources
+-- That part is temporary, and is not a container.  The part of an increase is allocated, and released with no resources
 -- (swapContainer).  The part of a decrease or a demotion is released and was never allocated.  The part of a
 -- promotion is allocated and never released, so it looks like a container.
 --
@@ -430,7 +430,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
-	'Convert lines of a ResourceManager''s audit log to events.  "AM Allocated Container" becomes a CONTAINER_START, and "AM Released Container" a CONTAINER_FINISH. The remaining containers of an application end with the application.  Lines that were imported before are recognized, and temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
+	'Convert lines of a ResourceManager''s audit log to events.  "AM Allocated Container" becomes a CONTAINER_START, and "AM Released Container" a CONTAINER_FINISH. The remaining containers of an application end with the application.  Lines that were imported before are recognized, and temporary parts of container updates are left out.  Returns counts of lines, and the time of the last line';
 
 -- The function reads a file with the privileges of the calling role, one megabyte at a time.  Bytes that are not
 -- ASCII are read as \nnn, so that no portion ends within a character.  A last line without a line end is still being

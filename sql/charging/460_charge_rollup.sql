@@ -103,7 +103,7 @@ CREATE VIEW yquota_internal.valid_rollup AS
 	FROM yquota_internal.rollup_state AS state
 	WHERE pg_snapshot_xmax(pg_current_snapshot())::text::numeric - state.horizon::text::numeric < 1000000000;
 COMMENT ON VIEW yquota_internal.valid_rollup IS
-	'Instant before which no price has changed since charge_rollup was made; no row if charge_rollup must not be used';
+	'Earliest instant from which a price has changed since charge_rollup was made; no row if charge_rollup must not be used';
 
 CREATE VIEW yquota_internal.readable_rollup AS
 	SELECT rollup.*
@@ -113,10 +113,10 @@ CREATE VIEW yquota_internal.readable_rollup AS
 COMMENT ON VIEW yquota_internal.readable_rollup IS
 	'Rows of charge_rollup that the calling role may see';
 
--- Rolling up.  Rows within a quarter-hour are added with their booked amounts.  For other rows, the parts are
--- computed with the present timelines.  The booked amount may have been computed with earlier timelines.  If the
--- parts must add up to it, the first part is what the other parts leave.  Parts of a row that is free because of a
--- preemption cost nothing.
+-- Rolling up.  A row within one quarter-hour is added with its booked amount.  Any other row is divided into parts,
+-- one for each quarter-hour, which are priced by the present timelines.  The booked amount of the row may come from
+-- earlier timelines.  If the parts must add up to the booked amount (as_booked), the first part gets the rest that
+-- the other parts leave.  Parts of a row that is free because of a preemption cost nothing.
 CREATE TYPE yquota_internal.quarter_hour_sum AS (
 	starts_at timestamptz,
 	amount numeric,

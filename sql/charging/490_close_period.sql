@@ -317,7 +317,7 @@ BEGIN
 		PERFORM yquota_internal.compact_counters();
 		settled := yquota_internal.correct_late_prices();
 	ELSIF yquota_internal.more_remain_at_period_end(period_end, max_containers) THEN
-		-- take this lock first; otherwise this transaction could wait for one that waits for a container of this one
+		-- take this lock first; otherwise this transaction and one that sends events could wait for each other
 		LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 		settled := yquota_internal.settle_period_end(period_end, max_containers);
 	ELSE

@@ -89,7 +89,7 @@ COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled
 
 -- The query of a report. $1 is the array of instants.  Part n is the time between the nth instant and the next one.
 -- With one part, the index on times finds the rows that cross either end.  With more parts, rows are read twice.
--- Rows that are in no part are dropped after grouping, because the planner cannot know how few they are.
+-- Rows outside all parts are dropped after grouping, because the planner cannot know how few they are.
 CREATE FUNCTION yquota_internal.ledger_cost_query(
 	keys text, starts_at text, ends_at text, is_one_part boolean, amount text, condition text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -130,7 +130,7 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 		$query$, keys, starts_at, ends_at, condition, amount)
 	END;
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
-	'Return the SQL that adds up rows of the ledger, or parts of them, between two instants.  An expression gives the amount of a row that is not divided.  Amounts in no part are dropped';
+	'Return the SQL that adds up rows of the ledger, or parts of them, between two instants.  An expression gives the amount of a row that is not divided.  Amounts outside all parts are dropped';
 
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text

@@ -122,7 +122,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
 	'Return a cluster''s report of its leases.  It includes all leases of the last 32 days, known here or not, and older leases that are not settled';
 
--- Adopts leases that are in no row here: a previous server offered them, and a failover or a
+-- Adopts leases that have no row here: a previous server offered them, and a failover or a
 -- restore lost its last commits. These leases count from now on. All clusters must then report
 -- again, because other clusters may have such leases, too.
 CREATE FUNCTION yquota_internal.adopt_leases(report yquota_internal.federated_lease[]) RETURNS void
@@ -233,7 +233,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_known(text) IS
-	'Register this database with a cluster as the one that leases. is_known is true if the cluster knew this before the transaction, so that its report has all leases of the previous server. problem tells why the database could not register';
+	'Register this database with a cluster as the database that leases. is_known is true if the cluster knew the database before the transaction; its report then has all leases of the previous server. problem tells why the database could not register';
 
 CREATE FUNCTION yquota_internal.tend_leases(
 	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT history text, OUT problem text)

@@ -149,8 +149,8 @@ COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'containers dem
 COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers that allocation cycles promoted because of queue.auto_promote_after';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.timed IS 'containers whose latency is known';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
-	'sum of the times from the first request to the allocation, over these containers, microseconds';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'for each of latency_bounds(), the number of these containers with at most that latency';
+	'sum of the latencies of the containers in timed, from the first request to the allocation, microseconds';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'for each of latency_bounds(), the number of containers whose known latency is at most this bound';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_count', '');
 
 CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]

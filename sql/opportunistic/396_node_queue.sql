@@ -392,4 +392,4 @@ CREATE VIEW yquota_internal.promotable_container AS
 	  AND c.node = q.node AND c.application_id IS NOT NULL
 	  AND NOT EXISTS (SELECT FROM yquota.container_update AS u WHERE u.container_id = q.container_id);
 COMMENT ON VIEW yquota_internal.promotable_container IS
-	'OPPORTUNISTIC containers that an allocation cycle may promote by a rule: they run at their nodes and wait for no update';
+	'OPPORTUNISTIC containers that an allocation cycle may promote by a rule: they run at their nodes, and have no pending update';

@@ -138,8 +138,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.run_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
 	'Return the credits of a run and its padding (microseconds) at the known prices: of all resources under an empty name, and of each alone';
 
--- Points of calendars are computed 14 days ahead.  Costs of a later time are computed as if the later points were
--- there.
+-- Points of calendars are computed 14 days ahead.  Costs of a later time are computed as if the later points
+-- existed already.
 CREATE FUNCTION yquota_internal.costs_ahead(query text, from_at timestamptz, to_at timestamptz) RETURNS TABLE (name text, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp

@@ -489,7 +489,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'largest n
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'largest number of requests of a reservation; NULL: 1,000';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS 'true if a repeating reservation has its allocation in each of its periods, and stays in the plan until it is deleted. If not (also if NULL), the plan counts it in each period, but its queue gets it only in the first. It leaves the plan a window after its first deadline, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitment IS
-	'true if an overcommitted plan has nothing left at those times. Reservations are placed at other times, and an update keeps its allocation. If not (also if NULL), the plan refuses every reservation that touches those times, as in Hadoop';
+	'true if a plan accepts reservations while it is overcommitted at some times. Nothing is left at these times: reservations are placed at other times, and an update keeps its allocation. If false or NULL, the plan refuses every reservation that touches these times, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 	'true if an instantaneous_max_capacity or average_capacity up to 1 is a fraction of the plan, as in Hadoop''s manual. If not (also if NULL), it is a percentage, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'true if the check of average_capacity ends a window after the deadline of the reservation. If not (also if NULL), it takes the user''s promises at that time for endless. Their sum overflows, so that the result is arbitrary, as in Hadoop';
@@ -558,9 +558,9 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_vc
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_token_expiry IS
 	'time since its decision after which an OPPORTUNISTIC container ends if it has not come to its node, acknowledged or not; whole milliseconds; NULL: allocation_expiry';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_percent IS
-	'percent of the map tasks of a job that asks for no share of its own; NULL: 0';
+	'percent of the map tasks of a job, if the job does not ask for a share of its own; NULL: 0';
 COMMENT ON COLUMN yquota.scheduler_setting.former_names IS
-	'columns that were imported under former names of their properties, and are exported under these';
+	'columns that were imported under former names of their properties; an export uses these names again';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS 'choice among the nodes used for a container without a requested location. A random one (random, as in Hadoop; also if NULL), or the next in turn (round_robin)';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
 	'true if hosts and racks of OPPORTUNISTIC requests are ignored; NULL: false, as in Hadoop';

@@ -228,7 +228,7 @@ COMMENT ON COLUMN yquota_internal.hadoop_property.column_name IS 'NULL if the pr
 COMMENT ON COLUMN yquota_internal.hadoop_property.notation IS 'notation of the value: see yquota_internal.hadoop_value()';
 COMMENT ON COLUMN yquota_internal.hadoop_property.default_value IS
 	'Hadoop''s default for a queue below root if nothing is set anywhere; NULL: there is no default, or it is computed';
-COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'queues to which the property applies: leaf, parent or both; NULL: it applies to no queue';
+COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'queues to which the property applies: leaf, parent or both; NULL: it does not apply to queues';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_from IS
 	'origin of the value if none is set: the parent''s effective value, scheduler_setting, the same queue without a label, or wildcard_template; NULL: nothing is inherited';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_column IS 'column of inherited_from';

@@ -319,7 +319,7 @@ CREATE VIEW yquota_internal.hadoop_setting AS
 	FROM setting AS s WHERE s.value <> '';
 COMMENT ON VIEW yquota_internal.hadoop_setting IS
 	'Configuration as Hadoop''s properties, without queues that were created automatically';
-COMMENT ON COLUMN yquota_internal.hadoop_setting.owner IS 'path of the queue; NULL for properties of no queue';
+COMMENT ON COLUMN yquota_internal.hadoop_setting.owner IS 'path of the queue; NULL for a property that does not belong to a queue';
 
 CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 	RETURNS TABLE (property text, value text)

@@ -382,7 +382,7 @@ CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], pro
 		LEFT JOIN found AS f ON f.ordinal = g.ordinal;
 	END;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], text[]) IS
-	'Return the targets of properties, given the paths of the existing queues.  The table is NULL for a property that stands for no column and no rows';
+	'Return the targets of properties, given the paths of the existing queues.  The table is NULL for a property that neither a column nor rows represent';
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
@@ -466,7 +466,7 @@ CREATE TYPE yquota_internal.hadoop_plan AS (
 	resolution yquota_internal.hadoop_resolution
 );
 COMMENT ON TYPE yquota_internal.hadoop_plan IS
-	'Property before and after an import. ordinal is its place in the documents, NULL if it is in no document. reason tells why it is ignored. resolution is its target after the import, NULL if it will not be set';
+	'Property before and after an import. ordinal is its place in the documents, NULL if no document contains it. reason tells why it is ignored. resolution is its target after the import, NULL if it will not be set';
 
 CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
 	RETURNS TABLE (ordinals bigint[], names text[], texts text[], reasons text[], replaced text[])

@@ -202,8 +202,8 @@ COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'percent;
 COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
 COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units. In the default partition it depends on the present usage of other queues, and parents do not count killable containers';
 COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
-COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL for no limit';
-COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';
+COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL: no limit';
+COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL: no limit';
 COMMENT ON COLUMN yquota.effective_queue.inherited IS
 	'properties that the queue does not set: value, and the queue it comes from, or scheduler_setting, template or default';
 COMMENT ON COLUMN yquota.effective_queue.applications IS 'live applications here and below, on all labels, like the next three columns';

@@ -63,8 +63,8 @@ CREATE TABLE yquota.reservation_definition (
 	CHECK (arrival < deadline),
 	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
 );
--- Finds the definitions in force at a time. Decisions also read all repeating definitions, at
--- whatever time they began.
+-- Finds the definitions in force at a time. Decisions also read all repeating definitions, early
+-- and late ones.
 CREATE INDEX reservation_definition_time_idx ON yquota.reservation_definition USING gist (tstzrange(arrival, deadline))
 	WHERE ended_at IS NULL AND recurrence IS NULL;
 CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definition (queue, deadline)

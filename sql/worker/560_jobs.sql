@@ -48,7 +48,7 @@ COMMENT ON TABLE yquota.verification IS
 COMMENT ON COLUMN yquota.verification.verified_at IS 'clock when the check began';
 COMMENT ON COLUMN yquota.verification.duration IS 'duration of the check';
 COMMENT ON COLUMN yquota.verification.problems IS 'rows that verify() returned; 0 when all is well';
-COMMENT ON COLUMN yquota.verification.found IS 'first hundred of these rows';
+COMMENT ON COLUMN yquota.verification.found IS 'first hundred rows that verify() returned';
 
 CREATE FUNCTION yquota_internal.keep_verification(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -163,7 +163,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
-	'Tell whether pg_cron is there and runs a job';
+	'Tell whether pg_cron is installed, is loaded, and runs this job of yquota';
 
 -- A job is due when a new interval has begun, by the clock, since its last run. A job that has
 -- never run waits for the begin of its next interval. The job that seals history does not wait if

@@ -177,7 +177,7 @@ divide_wide_by_small(YqWide *number, uint32 divisor)
 }
 
 /*
- * Divide likewise a numerator of more than 128 bits, by long division bit by bit.  The divisor is
+ * Divide a numerator of more than 128 bits and round half-even, by long division bit by bit.  The divisor is
  * denominator * 10^zeros; "denominator" is below 2^127.
  */
 static YqPrice

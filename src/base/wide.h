@@ -173,7 +173,7 @@ extern void yq_wide_multiply(YqWide *a, YqPrice b);
 /* Compute a *= b.  If the product has more than 383 bits, returns false and leaves "a" unchanged. */
 extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 
-/* Compute a *= 10^exponent likewise.  The exponent is at least 0. */
+/* Compute a *= 10^exponent, or return false as yq_wide_try_multiply() does.  The exponent is at least 0. */
 extern bool yq_wide_try_scale(YqWide *a, int exponent);
 
 /* Tell whether an amount fits. */

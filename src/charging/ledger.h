@@ -165,8 +165,8 @@ extern ArrayType *yq_ledger_factor_names(const YqLedger *ledger, const text *pro
 										 const YqState *state, YqWait wait, TimestampTz since);
 
 /*
- * Return the wait, with its factor, of a container whose wait began at an instant.  DT_NOEND
- * stands for no wait.
+ * Return the wait of a container that has waited since an instant, with its factor.  DT_NOEND
+ * means that the container does not wait.
  */
 extern YqWait yq_ledger_wait(TimestampTz waits_since);
 

@@ -125,7 +125,7 @@ typedef struct YqPreemptionQueue
 	bool		is_disabled;	/* by disable_preemption of this queue or of an ancestor */
 	bool		is_intra_disabled;	/* also if intra-queue preemption is disabled for this queue, or for all queues */
 	const char *disabled_by;	/* path of the disabling queue, or name of the disabling property; NULL: not disabled */
-	const char *intra_disabled_by;	/* likewise */
+	const char *intra_disabled_by;	/* queue or property that disables intra-queue preemption; NULL: not disabled */
 	bool		has_priority_over_any;	/* the queue has priority over some leaf; set by queue_priority_selector.c */
 
 	/* leaves */
@@ -250,7 +250,7 @@ typedef struct YqPreemptionFigures
 	const int64 *used;
 	const int64 *guaranteed;
 	const int64 *ideal;			/* zero for YQ_SELECTOR_QUEUE_PRIORITY, which does not compute it */
-	const int64 *to_be_preempted;	/* likewise */
+	const int64 *to_be_preempted;	/* zero for YQ_SELECTOR_QUEUE_PRIORITY, too */
 	const int64 *obtain;
 } YqPreemptionFigures;
 

@@ -6,11 +6,11 @@
  * Each backend keeps a table of the allocations that it has met.  Each entry points to the class of the
  * allocation, and the class computes costs from its shape (shape_cost.c).
  *
- * Balances need another sum, which is not kept by resource.  It is the cost of one unit of each of many
- * classes, from the same instant until now.  Each class therefore remembers one sum, up to the start of the
- * interval that was used last.
+ * Balances need the cost of one unit of many classes, all from the same instant until now.  Each class
+ * therefore remembers one such cost: the sum from that instant to the start of the interval of prices that
+ * was used last.  The next call extends this sum (UnitCost).
  *
- * Sums become amounts only at the end.
+ * Sums are exact.  They become amounts in credits only when a result is returned.
  *
  *-------------------------------------------------------------------------
  */

@@ -42,8 +42,8 @@ extern YqRateClass *yq_rate_class_find(const YqResource *allocation,
 									   char **unknown);
 
 /*
- * Return the class and the weight of an allocation whose resource types existed earlier.  Raises
- * ERRCODE_FOREIGN_KEY_VIOLATION when a type does not exist any more.
+ * Return the class and the weight of an allocation that yquota has accepted before.  Raises
+ * ERRCODE_FOREIGN_KEY_VIOLATION if one of its resource types has been removed since.
  */
 extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
 										  ArrayType *factors, uint64 *weight);

@@ -89,12 +89,12 @@ extern TimestampTz yq_timeline_full_hour(TimestampTz instant);
  */
 extern TimestampTz yq_timeline_last_period_end(void);
 
-/* Return the minimum run time of a container that started at an instant, in microseconds. */
+/* Return the minimum run time, in microseconds, of a container that started at "started_at". */
 extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
 
 /*
- * Return how long before its preemption a container that started at an instant is free, in
- * microseconds.  *any_source tells whether a FINISH event from any source counts as a report of
+ * Return how many microseconds before a preemption are free, for a container that started at
+ * "started_at".  *any_source tells whether a FINISH event from any source counts as a report of
  * the preemption.
  */
 extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source);

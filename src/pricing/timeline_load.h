@@ -212,7 +212,7 @@ extern void yq_timeline_load_group_points(YqTimelineLoader *loader, TimestampTz 
 extern TimestampTz yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version,
 											int64 *newest, bool *own);
 
-/* Return the index of a resource type in a timeline, or -1 if it is not there. */
+/* Return the index of a resource type in a timeline, or -1 if the timeline does not have it. */
 extern int	yq_timeline_load_resource(const YqTimeline *timeline, const char *name,
 									  int name_length);
 

@@ -77,8 +77,8 @@ typedef struct YqAllocationSettings
 	bool		uses_pause_for_preemption;
 	bool		queues_by_resources;	/* opportunistic-containers-queue-policy BY_RESOURCES */
 	bool		vmem_check_enabled;
-	bool		anywhere_by_turns;	/* how a node is chosen for a request for any node: true: in turns; false: at
-									 * random */
+	bool		anywhere_by_turns;	/* a request for any node gets the next node (true) or a random
+									 * node (false) */
 	bool		ignores_places;
 	int32		nodes_used;
 	int32		most_per_heartbeat; /* limit on containers allocated per heartbeat; 0 or less: no limit */

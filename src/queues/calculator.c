@@ -86,7 +86,7 @@ compare_doubles(double a, double b)
 
 /*
  * Compare two resources in an empty cluster.  A resource is larger if it has more of
- * some types and less of no type.
+ * some types and not less of any type.
  */
 static int
 compare_without_cluster(const YqCalculator *calculator, const int64 *a, const int64 *b)

@@ -11,7 +11,7 @@
 #ifndef YQ_CAPACITY_H
 #define YQ_CAPACITY_H
 
-/* The unit of a number in a vector. */
+/* Unit in which a vector gives the amount of a resource type, such as % in [memory-mb=50%]. */
 typedef enum YqCapacityUnit
 {
 	YQ_CAPACITY_NONE,			/* the vector does not contain the type */

@@ -88,8 +88,8 @@ typedef struct YqLabelRow
 {
 	struct YqLabelRow *next;
 	const char *label;
-	char	   *capacity;		/* NULL: not set; likewise in the next field */
-	char	   *maximum;
+	char	   *capacity;		/* NULL: not set */
+	char	   *maximum;		/* NULL: not set */
 	bool		has_am_percent;
 	float4		am_percent;
 } YqLabelRow;

@@ -6,7 +6,7 @@
  *
  * Only GUARANTEED containers use resources of a queue, but containers of both types
  * make it nonempty.  A container names its queue by path, or by a name that only one
- * queue has.  A container that names no existing queue counts for no queue.  A
+ * queue has.  A container that does not name an existing queue does not count.  A
  * reservation on a node counts as if the container ran there (ResourceUsage.incUsed()
  * for a reservation).
  *

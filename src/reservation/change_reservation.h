@@ -26,8 +26,8 @@
 typedef struct YqReservationCall
 {
 	const char *id;				/* text made by yq_reservation_id_text(), or YQ_UNNAMED_RESERVATION */
-	const char *queue;			/* only for submissions; likewise project */
-	const char *project;		/* NULL: a dry run without a project */
+	const char *queue;			/* only for submissions */
+	const char *project;		/* only for submissions; NULL: a dry run without a project */
 	YqSubject	subject;
 	HeapTupleHeader definition; /* value of yquota.reservation_contract; NULL: none given; not used for deletions */
 	bool		is_dry_run;

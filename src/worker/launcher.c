@@ -228,7 +228,7 @@ find_database(const char *name)
 	relation = table_open(DatabaseRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_database_datname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
-	/* A process that is connected to no database can open pg_database, but not its indexes. */
+	/* A process that is not connected to a database can open pg_database, but not its indexes. */
 	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))

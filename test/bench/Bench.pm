@@ -84,7 +84,7 @@ sub median
 
 sub ratio { my ($one, $other) = @_; return $other > 0 ? $one / $other : 9**9**9; }
 
-# interleave(NAME => CODE...): run the variants in turns, in reverse order every second time. Each
+# interleave(NAME => CODE...): run the variants alternately, in reverse order every second time. Each
 # returns a list of name => figure. Return the medians by variant and name. CODE gets the number of
 # the repetition.
 sub interleave

@@ -49,7 +49,7 @@ sub lifecycles
 	return (time => pair_time($milliseconds / 1000, $containers), wal => $wal / $containers);
 }
 
-# pair_rows(CASE, MEDIANS, WAL TARGET?, comparisons): add one row for each baseline.
+# pair_rows(CASE, MEDIANS, COMPARISONS): add one row for each baseline.
 sub pair_rows
 {
 	my ($case, $found, @comparisons) = @_;

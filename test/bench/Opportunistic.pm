@@ -214,7 +214,7 @@ sub price_case
 	return;
 }
 
-# Calls for one container, in turns without an interceptor and with one that returns its input.
+# Calls for one container, alternately without an interceptor and with an interceptor that returns its input.
 use constant { TURNS => 10, CALLS_OF_TURN => 100 };
 
 sub interceptor_case

@@ -282,7 +282,7 @@ sub grants_case
 	return;
 }
 
-# A transfer of one credit from many grants and its reversal, in turns with reading the grants.
+# A transfer of one credit from many grants and its reversal, which alternate with reading the grants.
 sub transfer_case
 {
 	my ($database) = @_;

@@ -43,7 +43,7 @@ sub allocation_of
 }
 
 # The id of container n. yarn: ascending. pod: ascending, as the ids begin with the time. random:
-# pods' ids in no order.
+# pods' ids in random order.
 my %id_of = (
 	yarn => q('container_e17_1700000000000_' || lpad((n / 100)::text, 6, '0') || '_01_' || lpad((n % 100 + 1)::text, 6, '0')),
 	pod => q('pod-' || (lpad(to_hex(n), 8, '0') || substr(md5(n::text), 9))::uuid),

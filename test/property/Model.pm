@@ -631,8 +631,8 @@ sub cost
 	return $sum;
 }
 
-# Return what a container lost by preemption: its cost without padding, as if no time were free, and the free
-# part. A container that was not preempted lost nothing.
+# Return what a container lost by preemption: its cost without padding, including the free time before the preemption,
+# and the part for that free time. A container that was not preempted lost nothing.
 sub lost
 {
 	my ($self, $id, $now) = @_;

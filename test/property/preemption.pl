@@ -212,9 +212,9 @@ WHERE NOT (@{[ join ' OR ', @kept ]});
 SQL
 }
 
-# Return masters that were selected although a container no larger was not, in the same queue and
-# label. Containers that asked for no label, on nodes with a label, come first, whether they are
-# masters or not.
+# Return masters that were selected although another container of the same queue and label, which was
+# not larger, was not selected. Containers on nodes with a label that did not ask for a label come
+# first, whether they are masters or not.
 sub masters_before_others
 {
 	my ($session) = @_;

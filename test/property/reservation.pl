@@ -9,7 +9,7 @@
 # The test covers all interpreters, both agents in both directions, both policies, both calculators, and single and
 # periodic reservations. Hadoop compares two vectors by only one resource, and takes the lesser vector as a whole.
 # Therefore a plan may be overcommitted in one resource. It is never overcommitted if all requests have the plan's
-# ratio of resources. Nor is it without a limit of users and without periods.
+# ratio of resources. It is not overcommitted either if there are neither limits of users nor periods.
 #
 use strict;
 use warnings;

@@ -79,7 +79,7 @@ RESET ROLE;
 DEALLOCATE seen;
 
 --
--- A role of no kind sees no application and can call no function
+-- A role without any grant sees no application, and cannot call any function
 --
 SET ROLE yquota_test_stranger;
 SELECT count(*) FROM yquota.application;

@@ -37,7 +37,7 @@ SELECT * FROM yquota.charge ORDER BY number;
 SELECT event, occurred_at, allocation, execution_type, queue, node FROM yquota.container_change ORDER BY occurred_at;
 SELECT * FROM yquota.verify();
 
--- An UPDATE may set nothing, or come at the start or the finish. An interval of no length costs
+-- An UPDATE may set nothing, or come at the start or the finish. An interval of length zero costs
 -- nothing.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'two', '2026-03-02 09:20', 'lab', '[vcores=1]'),
@@ -124,7 +124,7 @@ SELECT container_id, dominant, amount FROM yquota.charge WHERE project = 'ops' A
 SELECT container_id FROM yquota.container WHERE project = 'ops' ORDER BY 1;
 
 --
--- Many rows: 5000 STARTs in order, their replay, and their FINISHes in no order
+-- Many rows: 5000 STARTs in order, their replay, and their FINISHes in random order
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 SELECT 'CONTAINER_START', format('m%s', to_char(i, 'FM00000')), timestamptz '2026-03-02 08:00' + i * interval '1 second',

@@ -28,7 +28,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
 SELECT number, corrects, "from", "to", queue, allocation, amount FROM yquota.charge WHERE container_id = 'a' ORDER BY number;
 SELECT queue, allocation, settled_at, charges FROM yquota.container WHERE container_id = 'a';
--- an event at the instant of another one, with the same and with other content
+-- two events at the instant of an earlier event: the first has the same content, the second has another
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
 SELECT count(*) FROM yquota.charge WHERE container_id = 'a';

@@ -23,8 +23,8 @@ CREATE FUNCTION pg_temp.told(actions yquota.node_action[]) RETURNS text LANGUAGE
 	SELECT coalesce(string_agg(concat_ws(' ', a.action, a.container_id, 'for ' || a.made_room_for), ', ' ORDER BY a.number), 'nothing')
 	FROM unnest(actions) WITH ORDINALITY AS a (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
 $$;
--- A container of application and user 1 to 3 arrives at the node, and the agent obeys each order to
--- kill at once.
+-- Let a container of an application (app, 1 to 3) and of its user arrive at the node, and return the
+-- actions.
 CREATE FUNCTION pg_temp.come(id text, app integer, mb integer, duration interval DEFAULT NULL, vcores integer DEFAULT 1, type text DEFAULT 'OPPORTUNISTIC') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	told text;

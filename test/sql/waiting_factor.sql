@@ -124,7 +124,7 @@ SELECT run('l1', '2026-03-02 09:20', true);
 SELECT start('p1', '2026-03-02 11:00', false), finish('p1', '2026-03-02 11:10');
 SELECT start('p2', '2026-03-02 11:00', true), run('p2', '2026-03-02 11:05', false), finish('p2', '2026-03-02 11:10');
 SELECT start('p3', '2026-03-02 11:00', false), run('p3', '2026-03-02 11:05', true), finish('p3', '2026-03-02 11:10');
--- padding is charged, too, after a wait of no length
+-- padding is charged, too, after a wait of length zero
 SELECT start('p4', '2026-03-02 11:00', true), run('p4', '2026-03-02 11:10', false), finish('p4', '2026-03-02 11:10');
 SELECT * FROM ledger WHERE container_id LIKE 'p_' ORDER BY container_id, number;
 

@@ -498,7 +498,7 @@ sub read_log
 }
 
 # Report lost statements after the server is back, before any statement is sent again. These are acknowledged
-# statements that are missing, and statements of which only a part is there. Statements of unknown outcome will be
+# statements that are missing, and statements of which only a part was kept. Statements of unknown outcome will be
 # sent again, or their outcome is found here.
 sub recover
 {

@@ -287,7 +287,7 @@ foreach my $database (qw(plain custom))
 $primary->stop;
 
 #
-# The worker seals when it is due, and waits for no session.
+# The worker seals when it is due, and does not wait for sessions.
 #
 my $worked = new_node('worked');
 

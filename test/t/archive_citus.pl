@@ -1,7 +1,7 @@
 # History is archived into tables that Citus distributes, and into columnar tables, with one
-# coordinator and two workers. The commands of docs/scale-out.md run. Whatever process is killed at
-# whatever time, each row ends up in the ledger once. A setup that would give wrong results is
-# refused.
+# coordinator and two workers. The commands of docs/scale-out.md run. Each row is in the ledger
+# once in the end, even if any process is killed at any time. A setup that would give wrong results
+# is refused.
 
 use strict;
 use warnings;

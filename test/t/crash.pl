@@ -2,7 +2,7 @@
 # worker at a random time. Each time the server recovers from its WAL. Eight clients and two workers run, in a
 # database that uses the system's clock and in one whose clock the test moves.
 #
-# After each recovery every acknowledged statement is there, each statement is whole or absent, and verify() finds no
+# After each recovery no acknowledged statement is lost, each statement is whole or absent, and verify() finds no
 # fault. Then the statements of unknown outcome are sent again. Every container and every project owes the amount that
 # the driver computes itself, to the last digit (Books.pm), and every event is counted once.
 #

@@ -1,9 +1,9 @@
 # A library works only with SQL objects of its own version.
 #
 # The test builds the library a second time under another version, and installs objects under that version. If the
-# two versions differ, the server refuses each new session, with both versions and a hint. Such a session charges
-# nothing, decides nothing and shows no balance. Its tables can still be read, and so dumped. Sessions that loaded
-# the library of the objects continue. When both versions are equal again, the books are those of the accepted
+# two versions differ, the library raises an error in each new session, with both versions and a hint. The session
+# cannot charge, decide or show balances, but it can still read the tables, and so dump them. Sessions that loaded the
+# library of the objects continue. When both versions are equal again, the books are those of the accepted
 # events.
 
 use strict;

@@ -1,8 +1,8 @@
 # Many clients submit, end, move and start the same applications in the same queues, while the server is killed.
 #
 # Single statements never deadlock and need not be repeated, at any isolation level. Transactions that take queues in
-# opposite orders may deadlock, and succeed when they are repeated. After each recovery every acknowledged change is
-# there, and no change that was rolled back. No limit is exceeded, and the counters agree with the applications.
+# opposite orders may deadlock, and succeed when they are repeated. After each recovery all acknowledged changes
+# exist, and no change that was rolled back. No limit is exceeded, and the counters agree with the applications.
 #
 # SUBMISSION_SEED repeats the calls of clients, but not their timing.
 

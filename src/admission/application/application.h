@@ -48,8 +48,8 @@ typedef struct YqApplication
 	YqApplicationState state;
 	bool		has_outstanding_requests;
 	TimestampTz submitted_at;
-	const char *view_acl;		/* NULL: the list is not set and contains no user; likewise for modify_acl */
-	const char *modify_acl;
+	const char *view_acl;		/* NULL: the list is not set, so it names no user */
+	const char *modify_acl;		/* NULL: the list is not set, so it names no user */
 } YqApplication;
 
 /* Return the label of a state in the enum yquota.application_state. */
@@ -128,8 +128,8 @@ typedef struct YqApplicationOwner
 	const char *application_id;
 	const char *username;
 	const char *queue;			/* path of the queue; NULL: the application has no queue */
-	const char *view_acl;		/* NULL: the list is not set and contains no user; likewise for modify_acl */
-	const char *modify_acl;
+	const char *view_acl;		/* NULL: the list is not set, so it names no user */
+	const char *modify_acl;		/* NULL: the list is not set, so it names no user */
 } YqApplicationOwner;
 
 /* Return Hadoop's name of an operation: VIEW_APP or MODIFY_APP. */

@@ -34,9 +34,9 @@ typedef struct YqLeafUser
 {
 	const char *username;
 	float4		weight;
-	int			non_runnable;	/* number of applications in this state; likewise in the next two fields */
-	int			accepted;
-	int			active;
+	int			non_runnable;	/* number of applications in this state */
+	int			accepted;		/* number of applications in this state */
+	int			active;			/* number of applications in this state */
 	int			demanding;		/* number of live applications that have outstanding requests */
 	int64	  **am_used;		/* per label: resources of the masters of active applications; NULL: none */
 	int64	  **used;			/* per label: resources of GUARANTEED containers and reservations; NULL: none */
@@ -50,9 +50,9 @@ typedef struct YqLeafUsage
 	YqLeafUser **users;			/* by name */
 	int			user_count;
 	int			user_room;
-	int			non_runnable;	/* number of all users' applications in this state; likewise in the next two fields */
-	int			accepted;
-	int			active;
+	int			non_runnable;	/* number of all users' applications in this state */
+	int			accepted;		/* number of all users' applications in this state */
+	int			active;			/* number of all users' applications in this state */
 	int		   *accepted_on;	/* per label */
 	int64	  **am_used;		/* per label: sum over all users; never NULL */
 	int			kept_active_users;	/* set by yq_leaf_keep_active_users(); negative: not set */

@@ -64,9 +64,9 @@ extern TimestampTz yq_application_change_lifetime(const char *application_id, in
 												  const YqSubject *caller, bool *has_expiry);
 
 /*
- * Record whether the application has outstanding requests, and return whether this has
- * changed.  If neither the application nor another application of its user in the leaf
- * is active, nothing is recorded.  Such requests do not make the user active.
+ * Record whether the application has outstanding requests, and return whether the record
+ * has changed.  New outstanding requests make the user active.  They do not, and are not
+ * recorded, while no application of the user in the leaf is active.
  */
 extern bool yq_application_change_demand(const char *application_id, bool has_outstanding_requests);
 

@@ -247,7 +247,7 @@ have_queue(Decision *decision)
 	if (decision->queue == NULL && decision->placement.must_create && !create_queue(decision))
 		return false;
 	if (decision->queue == NULL && decision->placement.must_create)
-		return true;			/* a dry run creates nothing and goes on as if the queue existed */
+		return true;			/* a dry run creates nothing and continues as if the queue existed */
 	if (decision->queue == NULL && yq_hierarchy_name_is_ambiguous(decision->hierarchy, decision->queue_name))
 		return refuse_submission(decision, "placement", NULL,
 								 psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",

@@ -39,8 +39,8 @@ typedef struct YqSubmission
 	bool		keeps_containers;	/* containers keep running if the application master is lost */
 	const char *project;		/* may be NULL */
 	const char *reservation_id; /* id in its stored form; NULL: none; used only if the queue is a plan */
-	const char *view_acl;		/* may be NULL; likewise modify_acl */
-	const char *modify_acl;
+	const char *view_acl;		/* may be NULL */
+	const char *modify_acl;		/* may be NULL */
 	NullableDatum expected;		/* yquota.container_request[] */
 	bool		holds_quote;	/* hold the cost of the expected containers */
 	NullableDatum hold_amount;	/* numeric: hold at least this amount */

@@ -40,7 +40,7 @@ typedef struct YqMeasuredAmount
 
 typedef struct YqMeasuredUse
 {
-	bool		is_told;		/* is there a valid report?  if not, the other members are not set */
+	bool		is_told;		/* the node has a valid report; if not, the other members are not set */
 	TimestampTz reported_at;
 	YqMeasuredAmount memory;
 	YqMeasuredAmount vcores;
@@ -110,7 +110,7 @@ typedef struct YqNodeContainer
 typedef struct YqContainerQueueSettings
 {
 	int64		memory;			/* memory of the node in MiB */
-	int64		vcores;			/* likewise */
+	int64		vcores;			/* cores of the node */
 	float		vmem_ratio;		/* virtual memory per unit of memory */
 	bool		checks_vmem;
 	int			capacity;		/* number of OPPORTUNISTIC containers that may wait; 0 or less: none may wait */

@@ -116,8 +116,8 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 }
 
 /*
- * Add a node or rack on which the outcome may differ.  Returns false if the search itself
- * is there, or if there is no more room.
+ * Add a node or rack on which the outcome may differ.  Returns false if the search runs on
+ * this node or rack, or if there is no more room.
  */
 static bool
 except_place(YqFruitlessSearch *search, YqName place)

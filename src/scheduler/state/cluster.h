@@ -144,8 +144,8 @@ typedef struct YqClusterQueue
 	bool	   *is_demanding;	/* per label: the queue has pending resources, according to the calculator */
 	const int64 **maximum;		/* per label: largest permitted usage */
 	float4		share;			/* for a queue of a plan: its fraction of the plan, as last copied */
-	float4		maximum_share;	/* likewise: its maximum fraction of the plan */
-	bool		is_vacant;		/* likewise: true if the queue did not exist */
+	float4		maximum_share;	/* for a queue of a plan: its maximum fraction of the plan, as last copied */
+	bool		is_vacant;		/* for a queue of a plan: it did not exist when the shares were copied */
 	YqQueueRank *ranks;			/* per label */
 
 	/* for leaves */
