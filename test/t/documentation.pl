@@ -10,7 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # Each of these pages runs its examples in its own database. A block of sql runs as it stands. If a block of text
-# follows, that block must be its output. Blocks of other kinds are not run.
+# follows, that block must be its output. Blocks of other kinds are not run. The examples of docs/feeding.md run in
+# feeding_examples.pl.
 my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
 	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
