@@ -1,5 +1,5 @@
 --
--- Credit that an application holds from its submission on (docs/design.md 1.7).
+-- Credit that an application holds from its submission on (docs/design.md 1.7, semantics/charging 8.5).
 --
 -- The last step of a submission computes the amount to hold, and records it with the application.
 -- The hold is released when the application ends or its row is removed.
@@ -206,6 +206,7 @@ CREATE VIEW yquota_internal.application_hold AS
 COMMENT ON VIEW yquota_internal.application_hold IS
 	'Applications whose submission has held credit; the amount is NULL once the row of the hold has been removed';
 
+-- Keeps the end of the hold as semantics/charging 8.6 says.
 CREATE FUNCTION yquota_internal.follow_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp

@@ -462,7 +462,7 @@ BEGIN
 	INSERT INTO yquota.hold (project, reservation_id, queue, amount, held_by, held_at, expires_at)
 	-- limit the amount of the hold, because no project has more credit than this
 	SELECT d.project, d.reservation_id, d.queue || '.' || d.reservation_id, least(d.quoted_cost, 1e30),
-		   yquota_internal.acting_role(), d.accepted_at, 'infinity'
+		   yquota_internal.sending_role(), d.accepted_at, 'infinity'
 	FROM yquota.reservation_definition AS d
 	WHERE d.quoted_cost > 0
 	  AND (d.reservation_id, d.version) IN (SELECT a.reservation_id, a.version FROM new_rows AS a);
@@ -499,7 +499,7 @@ BEGIN
 	IF ids IS NOT NULL THEN
 		PERFORM yquota_internal.settle_reservations(ids, instants);
 		UPDATE yquota.hold AS h
-		SET released_by = yquota_internal.acting_role(), released_at = ended.at
+		SET released_by = yquota_internal.sending_role(), released_at = ended.at
 		FROM unnest(ids, instants) AS ended (reservation_id, at)
 		WHERE h.reservation_id = ended.reservation_id AND h.released_at IS NULL;
 	END IF;

@@ -159,9 +159,9 @@ COMMENT ON FUNCTION yquota_internal.amount_held(numeric, numeric[], timestamptz[
 -- The function computes all holds of a project at once, so that it reads the ledger only once.  It begins at the time
 -- of the oldest hold.
 --
--- The oldest hold of an application is used up first.  Let h(j, k) be the sum of its holds j to k.  For each j up to
--- k, subtract the spending since hold j from h(j, k).  The greatest of these results is the outstanding amount of
--- holds 1 to k.  It is never below 0.
+-- The oldest hold of an application is used up first (semantics/charging 8.8).  Let h(j, k) be the sum of its holds j
+-- to k.  For each j up to k, subtract the spending since hold j from h(j, k).  The greatest of these results is the
+-- outstanding amount of holds 1 to k.  It is never below 0.
 CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
@@ -446,7 +446,7 @@ BEGIN
 		PERFORM yquota_internal.refuse_hold(project, amount, available, NULL);
 	END IF;
 	INSERT INTO yquota.hold (project, application_id, amount, reason, held_by, held_at, expires_at, external_id)
-	VALUES (project, application_id, amount, reason, yquota_internal.acting_role(),
+	VALUES (project, application_id, amount, reason, yquota_internal.sending_role(),
 			yquota.statement_clock(), yquota.statement_clock() + ttl, external_id)
 	RETURNING hold_id INTO new_hold_id;
 	RETURN new_hold_id;
@@ -486,7 +486,7 @@ BEGIN
 				HINT = 'The hold ends with the application: see yquota.finish_application().';
 	END IF;
 	UPDATE yquota.hold AS h
-	SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
+	SET released_by = yquota_internal.sending_role(), released_at = yquota.statement_clock()
 	WHERE h.hold_id = held.hold_id AND h.released_at IS NULL
 	  AND yquota.statement_clock() < h.expires_at;
 	RETURN FOUND;

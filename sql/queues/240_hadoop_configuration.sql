@@ -335,6 +335,48 @@ $$;
 COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
 	'Return the configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml, yarn-site.xml or mapred-site.xml';
 
+--
+-- Settings of queues for which Hadoop has no property.  Exports lack them, and imports leave them unchanged.
+--
+CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN jsonb_strip_nulls(jsonb_build_object('auto_promote_after', queue.auto_promote_after,
+		'opportunistic_maximum_containers', queue.opportunistic_maximum_containers,
+		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource,
+		'hold_policy', queue.hold_policy));
+COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
+	'Return the columns of a queue that are set but do not stand for properties of Hadoop';
+
+CREATE FUNCTION yquota_internal.queues_with_own_settings() RETURNS SETOF yquota.queue
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		SELECT q.* FROM yquota.queue AS q WHERE NOT q.auto_created AND yquota_internal.own_queue_settings(q) <> '{}';
+	END;
+COMMENT ON FUNCTION yquota_internal.queues_with_own_settings() IS
+	'Return the queues that have settings for which Hadoop has no property, without queues that were created automatically';
+
+CREATE FUNCTION yquota_internal.notice_own_settings(message text, queues yquota.queue[]) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	in_words text;
+BEGIN
+	SELECT string_agg(concat(own.name, ' of ', CASE WHEN own.queues <= 5 THEN own.paths ELSE own.queues || ' queues' END), '; ' ORDER BY own.name)
+	INTO in_words
+	FROM (SELECT set.name, count(*) AS queues, string_agg(q.path::text, ', ' ORDER BY q.path::text COLLATE "C") AS paths
+		  FROM unnest(queues) AS q
+		  CROSS JOIN LATERAL jsonb_object_keys(yquota_internal.own_queue_settings(q)) AS set (name)
+		  GROUP BY set.name) AS own;
+	IF in_words IS NOT NULL THEN
+		RAISE NOTICE '%', message
+			USING DETAIL = 'Hadoop has no property for ' || in_words || '.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.notice_own_settings(text, yquota.queue[]) IS
+	'Raise a notice that lists the settings of queues for which Hadoop has no property, if there are any';
+
 CREATE FUNCTION yquota.export_hadoop_configuration(file text DEFAULT 'capacity-scheduler.xml')
 	RETURNS xml
 	LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER
@@ -356,6 +398,10 @@ BEGIN
 	INTO document
 	FROM yquota_internal.hadoop_setting AS s
 	WHERE export_hadoop_configuration.file IS NULL OR s.file = export_hadoop_configuration.file;
+	IF coalesce(file, 'capacity-scheduler.xml') = 'capacity-scheduler.xml' THEN
+		PERFORM yquota_internal.notice_own_settings('exported configuration lacks settings of queues',
+			ARRAY(SELECT q FROM yquota_internal.queues_with_own_settings() AS q));
+	END IF;
 	RETURN xmlparse(DOCUMENT E'<?xml version="1.0"?>\n<configuration>\n' || coalesce(document, '') || '</configuration>');
 END
 $$;

@@ -632,15 +632,6 @@ $$;
 COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
 	'Return the columns of scheduler_setting that are set but do not stand for properties of Hadoop; NULL: none';
 
-CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
-	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN jsonb_strip_nulls(jsonb_build_object('auto_promote_after', queue.auto_promote_after,
-		'opportunistic_maximum_containers', queue.opportunistic_maximum_containers,
-		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource,
-		'hold_policy', queue.hold_policy));
-COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
-	'Return the columns of a queue that are set but do not stand for properties of Hadoop';
-
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -731,9 +722,11 @@ CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text D
 DECLARE
 	plan yquota_internal.hadoop_plan[];
 	store_class text := (SELECT s.configuration_store_class FROM yquota.scheduler_setting AS s);
+	with_own_settings yquota.queue[];
 BEGIN
 	-- serialize imports and changes of queues
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
+	with_own_settings := ARRAY(SELECT q FROM yquota_internal.queues_with_own_settings() AS q);
 	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
 	-- refuse as Hadoop refuses refreshQueues, except for the first import, because a new store starts
 	-- from the file
@@ -746,6 +739,10 @@ BEGIN
 				HINT = 'Change the configuration with mutate_configuration(), or import the file nevertheless with even_if_mutable => true.';
 	END IF;
 	PERFORM yquota_internal.apply_hadoop_configuration(ARRAY(SELECT p.resolution FROM unnest(plan) AS p WHERE (p.resolution).property IS NOT NULL));
+	PERFORM yquota_internal.notice_own_settings('import leaves settings of queues unchanged', ARRAY(
+		SELECT q FROM unnest(with_own_settings) AS q WHERE EXISTS (SELECT FROM yquota.queue AS k WHERE k.path = q.path)));
+	PERFORM yquota_internal.notice_own_settings('import removes settings along with their queues', ARRAY(
+		SELECT q FROM unnest(with_own_settings) AS q WHERE NOT EXISTS (SELECT FROM yquota.queue AS k WHERE k.path = q.path)));
 	RETURN QUERY
 	SELECT p.property, coalesce(p.value, p.old),
 		   CASE WHEN p.reason IS NOT NULL THEN 'ignored'

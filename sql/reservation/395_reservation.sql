@@ -226,7 +226,7 @@ CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, mo
 			RETURNING d.reservation_id, d.ended_at
 		), released AS (
 			UPDATE yquota.hold AS h
-			SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
+			SET released_by = yquota_internal.sending_role(), released_at = yquota.statement_clock()
 			FROM removed
 			WHERE removed.ended_at IS NULL AND h.reservation_id = removed.reservation_id AND h.released_at IS NULL
 		)

@@ -50,6 +50,12 @@ CREATE FUNCTION yquota_internal.acting_role() RETURNS name
 COMMENT ON FUNCTION yquota_internal.acting_role() IS
 	'Return the current user; in a function that runs as the owner, the role that called it';
 
+CREATE FUNCTION yquota_internal.sending_role() RETURNS name
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_sending_role';
+COMMENT ON FUNCTION yquota_internal.sending_role() IS
+	'Return acting_role(), or the current role of the session if acting_role() is the owner, as in a SECURITY DEFINER function of yquota';
+
 CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_acts_as';

@@ -293,6 +293,18 @@ yq_sql_acting_role(PG_FUNCTION_ARGS)
 	PG_RETURN_NAME(name);
 }
 
+PG_FUNCTION_INFO_V1(yq_sql_sending_role);
+
+/* sending_role(): the name of the calling role, or of the session's if the owner runs the statement for it */
+Datum
+yq_sql_sending_role(PG_FUNCTION_ARGS)
+{
+	Name		name = palloc0(sizeof(NameData));
+
+	namestrcpy(name, GetUserNameFromId(yq_role_scope_sender(), false));
+	PG_RETURN_NAME(name);
+}
+
 static const struct config_generic *
 find_setting(const char *name)
 {

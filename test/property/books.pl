@@ -1,10 +1,10 @@
 #!/usr/bin/env perl
 #
-# Months in the life of the books. Projects get credit that begins, expires, is held and taken back. Events of
-# containers come late. Containers are changed, ended again, moved and voided, while prices, factors, rules and
-# outages change. Agents of nodes start containers, let them wait, and stop them to make room for others. Steps that
-# end a month follow again and again, in open and in closed periods: close_period(), forgive(), rerate(),
-# seal_history(), archive().
+# Months in the life of the books. Projects get credit that begins, expires, is held and taken back. Applications hold
+# credit from their submission on, and are moved and ended. Events of containers come late. Containers are changed,
+# ended again, moved and voided, while prices, factors, rules and outages change. Agents of nodes start containers, let
+# them wait, and stop them to make room for others. Steps that end a month follow again and again, in open and in closed
+# periods: close_period(), forgive(), rerate(), seal_history(), archive().
 #
 # After each of these steps verify() finds nothing. Every report
 #
@@ -272,8 +272,50 @@ sub add_hold
 {
 	my @holder = (pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)));
 
+	@holder = @{ pick(@{ $life->{submitted} }) } if $life->{submitted} && chance(0.3);
 	$life->{holder} = \@holder;
 	add('hold', @holder, between(1, pick(2_000, 100_000)), pick(between(1, 50) * History::MINUTE, 3 * History::HOUR, 60 * History::HOUR));
+	return;
+}
+
+# Return containers that an application expects: rows of container_request.
+sub random_expected
+{
+	return map { {
+		place => chance(0.1) ? pick(qw(node1 /r)) : pick('*', undef), allocation => small_allocation(), count => between(0, 4), label => chance(0.2) ? pick(qw(gpu spot)) : undef,
+		execution_type => chance(0.2) ? 'OPPORTUNISTIC' : undef, duration => chance(0.3) ? undef : pick(1, between(1, 60) * History::MINUTE, between(1, 30 * History::HOUR)) } } 1 .. between(1, 3);
+}
+
+# Add an application whose submission holds credit, sometimes after a dry run or repeated.
+sub add_submission
+{
+	my $id = 'held_' . ++$life->{submissions};
+	my $project = pick(@{ $life->{projects} });
+	my %terms = (queue => pick(qw(root.q.r root.s root.t root.t)), lifetime => chance(0.3) ? undef : pick(between(1, 100), between(60, 40 * 3600)));
+
+	$terms{expected} = [ random_expected() ] if chance(0.7);
+	$terms{by_quote} = 1 if chance($terms{expected} ? 0.8 : 0.1);
+	$terms{amount} = between(1, pick(2_000, 100_000)) if !$terms{by_quote} || chance(0.2);
+	push @{ $life->{submitted} }, [ $project, $id ];
+	$life->{holder} = $life->{submitted}[-1];
+	add('grant', $project, between(1, pick(100_000, 10_000_000)), 'grant', undef, chance(0.5) ? undef : $life->{to} - 1 + between(1, 30) * History::HOUR)
+	  foreach 1 .. between(0, 2);
+	add('submit', $project, $id, \%terms);
+	return;
+}
+
+# Add a change of an application whose submission holds credit.
+sub add_sequel_of_submission
+{
+	return add_submission() if !$life->{submitted};
+	my $id = pick(@{ $life->{submitted} })->[1];
+
+	go_on(History::SECOND) if chance(0.7);
+	pick(
+		sub { add('end', $id, pick(qw(FINISHED FAILED KILLED))) },
+		sub { add('move', $id, pick(qw(root.q.r root.s root.t))) },
+		sub { add('lifetime', $id, pick(between(1, 100), between(60, 40 * 3600))) },
+		sub { add('submit again', $id) })->();
 	return;
 }
 
@@ -310,7 +352,7 @@ sub add_anything
 {
 	pick(
 		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
-		\&add_hold, \&add_hold, \&add_transfer, \&add_transfer, \&add_transfer, \&add_relabel, \&add_relabel, \&add_node_calls, \&add_node_calls,
+		\&add_hold, \&add_hold, \&add_submission, \&add_submission, \&add_sequel_of_submission, \&add_sequel_of_submission, \&add_transfer, \&add_transfer, \&add_transfer, \&add_relabel, \&add_relabel, \&add_node_calls, \&add_node_calls,
 		sub { add('reverse', between(0, 3)) },
 		sub { add('release', between(0, 3)) },
 		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
@@ -319,7 +361,7 @@ sub add_anything
 		sub { add('replay', between(1, 4), between(0, 3)) },
 		sub { add(pick(qw(compute compact roll_up seal))) },
 		sub { go_on() },
-		sub { go_on(History::SECOND); add('move', pick(qw(root.q.r root.s))) },
+		sub { go_on(History::SECOND); add('move', 'app1', pick(qw(root.q.r root.s))) },
 		sub { add('check') })->();
 	return;
 }
@@ -854,6 +896,116 @@ sub check_parts
 	return;
 }
 
+#
+# Submissions that hold credit
+#
+
+# Submit an application, and return state, decided_by, quoted_cost, held, hold_id, available and fitting_lifetime.
+sub submission
+{
+	my ($project, $id, $terms, $dry_run) = @_;
+	my @arguments = ("'$id', 'ann', '{}', '$terms->{queue}', project => '$project'");
+
+	push @arguments, "lifetime => $terms->{lifetime}" if defined $terms->{lifetime};
+	push @arguments, 'expected => ARRAY[' . join(', ', map { request_text($_) } @{ $terms->{expected} }) . ']' if $terms->{expected};
+	push @arguments, q(hold => 'quote') if $terms->{by_quote};
+	push @arguments, "hold_amount => $terms->{amount}" if defined $terms->{amount};
+	push @arguments, 'dry_run => true' if $dry_run;
+	my $call = 'yquota.submit_application(' . join(', ', @arguments) . ')';
+
+	push @{ $now{log} }, "SELECT * FROM $call";
+	return (rows("SELECT state, coalesce(decided_by, ''), trim_scale(quoted_cost), trim_scale(held), hold_id, trim_scale(available), fitting_lifetime FROM $call"))[0];
+}
+
+sub request_text
+{
+	my ($request) = @_;
+
+	return sprintf q(ROW(%s, '%s', %s, NULL, NULL, NULL, %s, %s, %s * interval '1 microsecond')::yquota.container_request), History::quoted($request->{place}),
+	  History::allocation_text($request->{allocation}), $request->{count}, History::quoted($request->{label}), History::quoted($request->{execution_type}), $request->{duration} // 'NULL';
+}
+
+sub minimum_run_time { my $rule = Model::point_at($model->{rule}, $now{clock}); return $rule ? $rule->[1] : 0; }
+
+# Return the cost of the expected containers for a lifetime in seconds if they start now, or undef if it is not known.
+sub quoted_cost
+{
+	my ($project, $id, $terms, $lifetime) = @_;
+	my $sum = Credit::zero();
+
+	foreach my $request (grep { ($_->{place} // '*') eq '*' } @{ $terms->{expected} })
+	{
+		my $time = min(grep { defined } $request->{duration}, defined $lifetime ? $lifetime * History::SECOND : undef) // return;
+		my $until = $now{clock} + $time;
+
+		$model->take({ event => 'START', id => 'quoted', at => $now{clock}, project => $project, application => $id, username => 'ann', queue => $terms->{queue},
+			label => $request->{label}, allocation => $request->{allocation}, execution_type => $request->{execution_type} });
+		$model->take({ event => 'FINISH', id => 'quoted', at => $until });
+		$sum = $sum + Model::cost($model->pieces('quoted', $until), -Model::FOREVER, Model::FOREVER) * $request->{count};
+		delete $model->{container}{quoted};
+		delete $model->{known}{pieces}{quoted};
+	}
+	return $sum;
+}
+
+# Compare the answer to a submission with the model.
+sub compare_submission
+{
+	my ($found, $project, $id, $terms) = @_;
+	my ($state, $decided_by, $cost, $held, undef, $left, $fitting) = @$found;
+	my $quoted = $terms->{expected} ? quoted_cost($project, $id, $terms, $terms->{lifetime}) : undef;
+	my $available = $credit->available($project, $now{clock});
+	my @amounts = grep { defined } $terms->{by_quote} ? $quoted : (), defined $terms->{amount} ? Model::amount($terms->{amount}) : ();
+	my $amount = @amounts > 1 && $amounts[1] > $amounts[0] ? $amounts[1] : $amounts[0];
+	my $is_unknown = $terms->{by_quote} && !defined $quoted;
+	my $wanted;
+
+	# a project without credit may refuse every submission
+	return mismatch("submission of $id: refused by project_quota, available is " . (defined $available ? Model::text($available) : 'all'))
+	  if $decided_by eq 'project_quota' && (!defined $available || $available > 0);
+	return if $decided_by eq 'project_quota';
+	if ($is_unknown || defined $available && $amount > $available && !$amount->is_zero)
+	{
+		$wanted = join '|', 'REJECTED', 'hold', defined $quoted ? Model::text($quoted) : '', '', $is_unknown ? '' : Model::text($available);
+		if ($fitting ne '')
+		{
+			mismatch("submission of $id: the cost of $fitting seconds does not fit") if quoted_cost($project, $id, $terms, $fitting) > $available;
+		}
+		# padding may cost less after a longer run
+		if (!$is_unknown && $terms->{by_quote} && $amount == $quoted && minimum_run_time() <= (($fitting || 0) + 1) * History::SECOND)
+		{
+			mismatch("submission of $id: a lifetime longer than '$fitting' seconds fits") if quoted_cost($project, $id, $terms, ($fitting || 0) + 1) <= $available;
+		}
+	}
+	else
+	{
+		$wanted = join '|', $state =~ /^(?:ACTIVE|ACCEPTED|NON_RUNNABLE)$/ ? $state : 'ACTIVE', $decided_by eq 'hold' ? '' : $decided_by,
+		  defined $quoted ? Model::text($quoted) : '', $amount->is_zero ? '' : Model::text($amount), '';
+	}
+	my $got = join '|', $state, $decided_by, $cost, $held, $left;
+
+	mismatch("submission of $id: wanted $wanted, found $got") if $wanted ne $got;
+	return;
+}
+
+# Read when applications were activated and ended, which are facts. The ends of their holds follow.
+sub read_applications
+{
+	foreach my $row (rows(q(SELECT application_id, hold_id, (extract(epoch FROM activated_at) * 1000000)::bigint, lifetime, (extract(epoch FROM finished_at) * 1000000)::bigint
+		FROM yquota.application WHERE application_id LIKE 'held%')))
+	{
+		my ($id, $hold_id, $activated_at, $lifetime, $finished_at) = @$row;
+		my $hold = $hold_id ne '' ? $credit->{hold}{$hold_id} : undef;
+
+		$now{application}{$id}{ended} = 1 if $finished_at ne '' && $now{application}{$id};
+		next if !$hold || defined $hold->{released};
+		$hold->{released} = $finished_at if $finished_at ne '';
+		next if $finished_at ne '' || $hold->{until} <= $now{clock};
+		$hold->{until} = $activated_at ne '' && $lifetime ne '' ? $activated_at + $lifetime * History::SECOND : Model::FOREVER;
+	}
+	return;
+}
+
 my %play = (
 	project => sub {
 		my ($name, $parent, @terms) = @_;
@@ -940,7 +1092,7 @@ my %play = (
 	},
 	release => sub {
 		my ($number) = @_;
-		my @held = grep { !defined $credit->{hold}{$_}{released} && $now{clock} < $credit->{hold}{$_}{until} } sort { $a <=> $b } keys %{ $credit->{hold} };
+		my @held = grep { !$credit->{hold}{$_}{of_submission} && !defined $credit->{hold}{$_}{released} && $now{clock} < $credit->{hold}{$_}{until} } sort { $a <=> $b } keys %{ $credit->{hold} };
 		my $id = $held[$number] // return;
 
 		run("SELECT yquota.release_hold($id)");
@@ -1054,18 +1206,67 @@ my %play = (
 		$count{voided}++;
 		checked('void');
 	},
-	move => sub {
-		my ($queue) = @_;
+	submit => sub {
+		my ($project, $id, $terms) = @_;
 
-		return if $queue eq $now{queue};
-		run("SELECT yquota.move_application('app1', '$queue')");
-		$now{queue} = $queue;
+		return if !$credit->{project}{$project};
+		my $dry = submission($project, $id, $terms, 1);
+
+		read_grants();
+		compare_submission($dry, $project, $id, $terms);
+		my $found = submission($project, $id, $terms, 0);
+
+		mismatch("submission of $id: @$dry in a dry run, then @$found") if "@$dry[ 0 .. 3, 5, 6 ]" ne "@$found[ 0 .. 3, 5, 6 ]" || $dry->[4] ne '';
+		$now{changed} = 1;
+		$count{"submission $found->[0]"}++;
+		return if $found->[0] eq 'REJECTED';
+		$now{application}{$id} = { queue => $terms->{queue}, project => $project, terms => $terms, hold => $found->[4] };
+		return if $found->[4] eq '';
+		$credit->{hold}{ $found->[4] } = { project => $project, application => $id, amount => Model::amount($found->[3]), at => $now{clock}, until => Model::FOREVER, of_submission => 1 };
+		read_applications();
+		$count{'holds at submission'}++;
+	},
+	'submit again' => sub {
+		my ($id) = @_;
+		my $application = $now{application}{$id} // return;
+
+		return if $application->{hold} eq '';
+		my $holds = value('SELECT count(*) FROM yquota.hold');
+		my $found = submission($application->{project}, $id, $application->{terms}, 0);
+
+		mismatch("$id submitted again: hold $application->{hold}, found @$found") if $found->[4] ne $application->{hold} || $holds ne value('SELECT count(*) FROM yquota.hold');
+		$now{changed} = 1;
+	},
+	end => sub {
+		my ($id, $state) = @_;
+
+		return if !$now{application}{$id};
+		run("SELECT yquota.finish_application('$id', '$state')");
+		read_applications();
+		$now{changed} = 1;
+	},
+	lifetime => sub {
+		my ($id, $seconds) = @_;
+
+		return if !$now{application}{$id} || $now{application}{$id}{ended};
+		run("SELECT yquota.update_application_lifetime('$id', $seconds)");
+		read_applications();
+		$now{changed} = 1;
+	},
+	move => sub {
+		my ($name, $queue) = @_;
+		my $application = $now{application}{$name} // return;
+
+		return if $queue eq $application->{queue} || $application->{ended};
+		run("SELECT yquota.move_application('$name', '$queue')");
+		$application->{queue} = $queue;
+		read_applications();
 		foreach my $id (ids())
 		{
 			my $container = $model->{container}{$id};
 			my ($held) = map { $_->[2] } (Model::segments($container, $now{clock}))[-1];
 
-			next if $container->{FINISH} || ($held->{application} // '') ne 'app1' || ($held->{queue} // '') eq $queue;
+			next if $container->{FINISH} || ($held->{application} // '') ne $name || ($held->{queue} // '') eq $queue;
 			my $event = { event => 'UPDATE', id => $id, at => $now{clock}, queue => $queue, source => 'scheduler' };
 
 			$model->take($event);
@@ -1259,7 +1460,7 @@ sub play
 	}
 	$model->add_node($_, $from, '') foreach qw(node1 node2);
 	$credit = Credit->new($model);
-	%now = (log => [], mismatches => [], horizon => -Model::FOREVER, archived => {}, periods => [], bills => {}, posted => {}, transfers => [], queue => 'root.s', from => $from, clock => $from);
+	%now = (log => [], mismatches => [], horizon => -Model::FOREVER, archived => {}, periods => [], bills => {}, posted => {}, transfers => [], application => { app1 => { queue => 'root.s' } }, from => $from, clock => $from);
 	$now{instants} = [ sort { $a <=> $b } map { $_->{at} } map { my ($kind, @events) = @$_; $kind eq 'events' ? @events : () } @steps ];
 	push @{ $now{instants} }, $from if !@{ $now{instants} };
 	eval {
@@ -1318,6 +1519,7 @@ my $setup = Session->new($template);
 $setup->run('CREATE EXTENSION IF NOT EXISTS yquota; CREATE TABLE archived_ledger (LIKE yquota.charge); CREATE TABLE archived_log (LIKE yquota.container_event)');
 $setup->run(q(INSERT INTO yquota.node (name, rack, total) VALUES ('node1', '/r', '[memory-mb=1000000,vcores=1000]'), ('node2', '/r', '[memory-mb=1000000,vcores=1000]')));
 $setup->run(q(INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.q', '1w'), ('root.q.r', '1w'), ('root.s', '1w')));
+$setup->run(q(INSERT INTO yquota.queue (path, capacity, max_parallel_apps) VALUES ('root.t', '1w', 1)));
 $setup->run(q(SELECT yquota.submit_application('app1', 'ann', '{}', 'root.s')));
 Reports::install($setup);
 $setup->close;

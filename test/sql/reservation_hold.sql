@@ -147,6 +147,35 @@ SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+0
 SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'web');
 SELECT reservation_id, project FROM yquota.hold_status;
 RESET SESSION AUTHORIZATION;
+
+-- A hold has the role that had the reservation accepted, and the role that ended it.
+CREATE ROLE yquota_test_reserving;
+SELECT yquota.allow_role('yquota_test_reserving', 'operator');
+INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-02 14:06+00', 0.5);
+SELECT yquota.set_clock('2026-03-02 14:07+00');
+SET ROLE yquota_test_reserving;
+SELECT accepted, quoted_cost FROM generate_series(1, 3) AS n,
+	yquota.submit_reservation('reservation_1_' || 10 + n, 'root.plan', 'ann', '{}', 'web',
+		yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')])) ORDER BY n;
+SELECT deleted FROM yquota.delete_reservation('reservation_1_11', 'ann', '{}');
+SELECT accepted FROM yquota.update_reservation('reservation_1_12', 'ann', '{}',
+	yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:20+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '20 min')]));
+RESET ROLE;
+SELECT reservation_id, state, held_by, released_by FROM yquota.hold_status WHERE reservation_id >= 'reservation_1_0011' ORDER BY hold_id;
+SELECT yquota.set_clock('2026-03-04 10:00+00');
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+SET ROLE yquota_test_reserving;
+SELECT yquota.remove_ended_reservations('2026-03-04 10:00+00') > 0 AS removed;
+RESET ROLE;
+SELECT reservation_id, state, held_by, released_by FROM yquota.hold_status WHERE reservation_id >= 'reservation_1_0011' ORDER BY hold_id;
+-- a role that calls hold() through a function of the owner
+CREATE FUNCTION hold_as_the_owner_does() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$SELECT yquota.hold('ops', 'app_9', 1, '1 hour')$$;
+CREATE FUNCTION release_as_the_owner_does(id bigint) RETURNS boolean LANGUAGE sql SECURITY DEFINER AS $$SELECT yquota.release_hold(id)$$;
+SET ROLE yquota_test_reserving;
+SELECT release_as_the_owner_does(hold_as_the_owner_does());
+RESET ROLE;
+SELECT state, held_by, released_by FROM yquota.hold_status WHERE application_id = 'app_9';
+
 \c postgres
 DROP DATABASE yquota_reservation_hold;
-DROP ROLE yquota_test_quoting;
+DROP ROLE yquota_test_quoting, yquota_test_reserving;

@@ -239,12 +239,24 @@ SELECT count(*) FROM yquota.application WHERE application_id LIKE 'application_4
 \set VERBOSITY terse
 UPDATE yquota.queue SET hold_policy = 'all' WHERE path = 'root';
 \set VERBOSITY default
--- imports do not change hold_policy
+-- Hadoop has no property for hold_policy: exports lack it, imports leave it unchanged, and notices say so
+SET client_min_messages = notice;
 BEGIN;
+SELECT yquota.export_hadoop_configuration()::text ~ 'hold' AS has_policy;
+SELECT yquota.export_hadoop_configuration('yarn-site.xml')::text ~ 'hold' AS has_policy;
+SELECT yquota.export_hadoop_configuration(NULL)::text ~ 'hold' AS has_policy;
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a,c", "yarn.scheduler.capacity.root.a.capacity": "50", "yarn.scheduler.capacity.root.c.capacity": "50"}'::jsonb);
 SELECT path, capacity, hold_policy FROM yquota.queue ORDER BY path;
 SELECT count(*) FROM yquota.hadoop_configuration() AS p WHERE p::text ~ 'hold';
+-- a notice names at most five queues
+UPDATE yquota.queue SET auto_promote_after = '1 min' WHERE path = 'root.a';
+UPDATE yquota.queue SET hold_policy = 'quote', opportunistic_maximum_containers = 4 WHERE path = 'root.c';
+INSERT INTO yquota.queue (path, capacity, hold_policy) SELECT 'root.c.' || i, '1w', 'none' FROM generate_series(1, 5) AS i;
+SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a", "yarn.scheduler.capacity.root.a.capacity": "100"}'::jsonb, 'merge');
+UPDATE yquota.queue SET hold_policy = NULL, auto_promote_after = NULL;
+SELECT yquota.export_hadoop_configuration()::text ~ 'hold' AS has_policy;
 ROLLBACK;
+SET client_min_messages = warning;
 
 --
 -- An operator's role

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * submission_hold.h
- *	  Credit that an application holds from its submission on (docs/balances.md).
+ *	  Credit that an application holds from its submission on (semantics/charging 8.5 to 8.7).
  *
  * A submission asks for a hold, or the hold_policy of the queue demands one.  The
  * decision locks the credit of the project that pays, after the locks of the leaf
