@@ -372,7 +372,9 @@ CREATE FUNCTION yquota_internal.spend_grants(
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], bigint[], timestamptz[], numeric[]) IS
 	'Return the remaining credit of grants at the last of some instants, or at their expiry, given the spending before each instant.  A grant counts only until it leaves.  A negative row takes first from the grant that it names; "moved" is the part of a grant that such rows have taken.  When a negative row leaves, the credit that it had taken from expired grants is lost by the row and returned to these grants';
 
-CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity')
+CREATE FUNCTION yquota_internal.grant_outcome(
+	project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity',
+	instants timestamptz[] DEFAULT NULL, spent numeric[] DEFAULT NULL)
 	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric, moved numeric)
 	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -393,13 +395,14 @@ BEGIN
 	CROSS JOIN LATERAL (
 		SELECT array_agg(u.at ORDER BY u.at) AS instants, array_agg(u.spent ORDER BY u.at) AS spent
 		FROM yquota_internal.spent_until(grant_outcome.project, grant_outcome.until) AS u
-		WHERE given.ids IS NOT NULL) AS books
+		WHERE given.ids IS NOT NULL AND grant_outcome.instants IS NULL) AS books
 	CROSS JOIN LATERAL yquota_internal.spend_grants(
-		given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from, books.instants, books.spent) AS outcome;
+		given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from,
+		coalesce(grant_outcome.instants, books.instants), coalesce(grant_outcome.spent, books.spent)) AS outcome;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz) IS
-	'Return the remaining credit of the grants of a project that have begun, at an instant or at their expiry.  Losses of negative rows that have left are included.  Rows that leave at a last instant or later are treated as if they stayed';
+COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz, timestamptz[], numeric[]) IS
+	'Return the remaining credit of the grants of a project that have begun, at an instant or at their expiry.  Losses of negative rows that have left are included.  Rows that leave at a last instant or later are treated as if they stayed.  A caller that has read spent_until() passes its result, otherwise the function reads it';
 
 CREATE FUNCTION yquota_internal.notice_expired_grant() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

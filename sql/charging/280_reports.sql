@@ -256,7 +256,7 @@ BEGIN
 	WITH book AS MATERIALIZED (
 		SELECT u.at, u.spent FROM yquota_internal.spent_until(project, yquota.statement_clock(), since) AS u
 	), life AS MATERIALIZED (
-		SELECT l.* FROM yquota_internal.grant_life AS l
+		SELECT l.grant_id, l.amount, l.begins_at, l.leaves_at, l.loses_at FROM yquota_internal.grant_life AS l
 		WHERE l.project = unspent_since.project AND l.begins_at <= yquota.statement_clock()
 	), change AS (
 		SELECT life.begins_at AS at, life.amount FROM life
@@ -264,12 +264,9 @@ BEGIN
 		SELECT life.leaves_at, - life.amount FROM life
 		UNION ALL
 		SELECT life.loses_at, - outcome.lost
-		FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts, array_agg(life.begins_at) AS begins,
-					 array_agg(life.expires_at) AS expires, array_agg(life.leaves_at) AS leaves, array_agg(life.takes_from) AS takes_from
-			  FROM life HAVING count(*) > 0) AS given
-		CROSS JOIN (SELECT array_agg(book.at ORDER BY book.at) AS instants, array_agg(book.spent ORDER BY book.at) AS spent FROM book) AS books
-		CROSS JOIN LATERAL yquota_internal.spend_grants(
-			given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from, books.instants, books.spent) AS outcome
+		FROM (SELECT array_agg(book.at ORDER BY book.at) AS instants, array_agg(book.spent ORDER BY book.at) AS spent FROM book) AS books
+		CROSS JOIN LATERAL yquota_internal.grant_outcome(
+			project, yquota.statement_clock(), 'infinity', books.instants, books.spent) AS outcome
 		JOIN life ON life.grant_id = outcome.grant_id
 		WHERE outcome.lost IS NOT NULL
 	)
