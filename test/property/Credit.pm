@@ -141,10 +141,9 @@ sub terms
 	return @terms;
 }
 
-# Return the state of a project's grants at an instant. It is a hash of granted (less the lost amount), and by
-# grant_id of the rest and the loss of each grant. A row that takes credit back is kept in %debt until it leaves. Its
-# entry has the amount that is still to be taken, and the amount taken from each grant. The key '' has spending that
-# was reversed.
+# Return the state of a project's grants at an instant. It is a hash of granted (less the lost amount), of debts, and
+# by grant_id of the rest and the loss of each grant. A row that takes credit back is a debt until it leaves. It has the
+# amount that is still to be taken, and the amount taken from each grant. The key '' has spending that was reversed.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -203,7 +202,7 @@ sub grants_at
 	pay(\%left, \%debt, $owed + cost_of($pieces, -Model::FOREVER, $at, $at == $now) - $spent_before, @valid);
 	$granted += $_->{amount} foreach grep { $_->{begins} <= $at && $at < $_->{leaves} } @terms;
 	$granted -= $_ foreach values %lost;
-	return { granted => $granted, left => \%left, lost => \%lost };
+	return { granted => $granted, left => \%left, lost => \%lost, debt => \%debt };
 }
 
 # Pay the owed amount from grants, and then the amounts that rows take back. Return the amount that is

@@ -32,6 +32,7 @@ my @groups = (
 	[ 'queues of nodes', 'yquota.enqueue_container', 'yquota.container_ended', 'yquota.container_paused', 'yquota.shed_containers', 'yquota.recover_node_queue', 'yquota.acknowledge_node_work', 'yquota.node_lost', 'UPDATE node state', 'yquota.acknowledge_decisions', 'yquota.reconcile' ],
 	[ 'opportunistic containers', 'yquota.allocate_opportunistic', 'yquota.report_nodes', 'yquota.lease_nodes', 'yquota.report_distributed_containers', 'yquota.request_containers', 'yquota.node_heartbeat', 'UPDATE node', 'UPDATE node state', 'yquota.finish_application' ],
 	[ 'projects', 'DELETE project', 'UPDATE project', 'INSERT project', 'yquota.allow_role', 'yquota.hold', 'yquota.transfer_credit', 'yquota.reverse_transfer', 'yquota.quota_compute', 'INSERT container_event' ],
+	[ 'alerts', 'task of the worker: crossings', 'task of the worker: forecasts', 'job forecast', 'yquota.quota_compute', 'INSERT quota_grant', 'INSERT spending_threshold', 'UPDATE spending_threshold', 'DELETE spending_threshold', 'UPDATE alert', 'job retention', 'yquota.read_notifications' ],
 	[ 'privileges and tables', 'yquota.allow_role', 'yquota.disallow_role', 'yquota.renew_role_grants', 'yquota.seal_history', 'yquota.archive', 'yquota.federate_cluster' ],
 	[ 'federation', 'yquota.remove_federated_cluster', 'yquota.federate_cluster', 'yquota.renew_leases', 'job leases', 'UPDATE federated_cluster', 'INSERT federated_budget' ],
 	[ 'history', 'yquota.archive', 'yquota.seal_history', 'yquota.roll_up_charges', 'yquota.forgive', 'INSERT container_event', 'yquota.close_period' ]);
