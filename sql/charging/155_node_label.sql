@@ -60,54 +60,63 @@ $$;
 COMMENT ON FUNCTION yquota_internal.lock_labels() IS
 	'Make changes of labels wait for changes of prices before they read anything, if labels have factors';
 
-CREATE FUNCTION yquota_internal.settled_on_node(node text, since timestamptz, until timestamptz) RETURNS text
+-- The points are checked together, so that the ledger is read once.  No index of the ledger has the node.
+CREATE FUNCTION yquota_internal.check_past_labels(nodes text[], instants timestamptz[], untils timestamptz[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- a plan made for one node is bad for many
+	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	mark timestamptz := (SELECT max(at) FROM yquota_internal.charged_through);
+	clock CONSTANT timestamptz := yquota.statement_clock();
+	labels_from CONSTANT timestamptz := yquota_internal.labels_priced_from();
+	mark CONSTANT timestamptz := (SELECT max(at) FROM yquota_internal.charged_through);
+	since CONSTANT timestamptz := greatest((SELECT min(i.at) FROM unnest(instants) AS i (at)), labels_from);
+	affected record;
 BEGIN
-	RETURN coalesce(
-		(SELECT format('Container "%s" has been charged from %s to %s.', c.container_id, c."from", c."to")
-		 FROM yquota_internal.charge_in_effect AS c
-		 WHERE c.node = settled_on_node.node AND c."to" >= since AND (until IS NULL OR c."from" < until)
-		   -- padding is charged at the price at the end of the run
-		   AND (c.padding IS NOT NULL OR (c."to" > since AND c."to" > c."from"))
-		 LIMIT 1),
-		(SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.', c.container_id, c.settled_at, mark)
-		 FROM yquota.container AS c
-		 WHERE c.node = settled_on_node.node AND mark > since AND c.settled_at < mark AND (until IS NULL OR c.settled_at < until)
-		 LIMIT 1));
+	SELECT past.node, past.at, format('Container "%s" has been charged from %s to %s.', c.container_id, c."from", c."to") AS detail INTO affected
+	FROM unnest(nodes, instants, untils) AS past (node, at, until)
+	JOIN yquota_internal.charge_in_effect AS c ON c.node = past.node
+	WHERE past.at < clock AND c."to" >= since AND c."to" >= greatest(past.at, labels_from) AND (past.until IS NULL OR c."from" < past.until)
+	  -- padding is charged at the price at the end of the run
+	  AND (c.padding IS NOT NULL OR (c."to" > greatest(past.at, labels_from) AND c."to" > c."from"))
+	LIMIT 1;
+	IF affected IS NULL THEN
+		SELECT past.node, past.at,
+			   format('Container "%s" has been running since %s, and its cost until %s has been shown.', c.container_id, c.settled_at, mark) AS detail INTO affected
+		FROM unnest(nodes, instants, untils) AS past (node, at, until)
+		JOIN yquota.container AS c ON c.node = past.node
+		WHERE past.at < clock AND mark > greatest(past.at, labels_from) AND c.settled_at < mark AND (past.until IS NULL OR c.settled_at < past.until)
+		LIMIT 1;
+	END IF;
+	PERFORM yquota_internal.refuse_past_change(format('label of node "%s"', affected.node), affected.at, affected.detail);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.settled_on_node(text, timestamptz, timestamptz) IS
-	'Return a sentence about an amount, settled or shown, of a container of a node, that depends on a time between two instants; NULL when there is none.  The second instant may be NULL';
+COMMENT ON FUNCTION yquota_internal.check_past_labels(text[], timestamptz[], timestamptz[]) IS
+	'Refuse labels before the clock if they would change an amount that has been settled or shown.  A label is given by node, instant and the instant of the next point (NULL if there is none), and changes a price';
 
-CREATE FUNCTION yquota_internal.check_past_label(node text, effective_at timestamptz, label text) RETURNS void
+CREATE FUNCTION yquota_internal.check_present_labels(nodes text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	label_before CONSTANT text := coalesce(
-		(SELECT h.label FROM yquota.node_label_history AS h
-		 WHERE h.node = check_past_label.node AND h.effective_at <= check_past_label.effective_at
-		 ORDER BY h.effective_at DESC LIMIT 1), '');
-	next_at CONSTANT timestamptz := (SELECT min(h.effective_at) FROM yquota.node_label_history AS h
-									 WHERE h.node = check_past_label.node AND h.effective_at > check_past_label.effective_at);
+	other record;
 BEGIN
-	IF label <> label_before
-		AND EXISTS (SELECT FROM yquota.price_factor AS f
-					WHERE f.dimension = 'label' AND f.name IN (check_past_label.label, label_before) AND f.factor IS NOT NULL)
-		AND (next_at IS NULL OR next_at > yquota_internal.labels_priced_from())
-	THEN
-		PERFORM yquota_internal.refuse_past_change(
-			format('label of node "%s"', node), effective_at,
-			yquota_internal.settled_on_node(node, greatest(effective_at, yquota_internal.labels_priced_from()), next_at));
+	SELECT n.name, n.label, h.label AS in_force INTO other
+	FROM yquota.node AS n
+	CROSS JOIN LATERAL (SELECT h.label FROM yquota.node_label_history AS h
+						WHERE h.node = n.name ORDER BY h.effective_at DESC LIMIT 1) AS h
+	WHERE n.name = ANY (nodes) AND n.label <> h.label
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'node "%" would have label "%" in its history, and has label "%"', other.name, other.in_force, other.label
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Update yquota.node first, then insert what lies in the past.';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.check_past_label(text, timestamptz, text) IS
-	'Refuse a label before the clock if it would change an amount that has been settled or shown';
+COMMENT ON FUNCTION yquota_internal.check_present_labels(text[]) IS
+	'Refuse a history whose last label is not the present label of the node';
 
 CREATE FUNCTION yquota_internal.keep_label_history() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -121,7 +130,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The clock shows %s.', yquota.statement_clock()),
 				HINT = 'A label is a fact: update yquota.node when the node has it.';
-	ELSIF NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.name = NEW.node)
+	ELSIF NEW.node IS NOT NULL AND NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.name = NEW.node)
 		AND NOT EXISTS (SELECT FROM yquota.node_label_history AS h WHERE h.node = NEW.node)
 	THEN
 		RAISE EXCEPTION 'node "%" does not exist', NEW.node
@@ -130,30 +139,11 @@ BEGIN
 	END IF;
 	NEW.set_by := session_user;
 	NEW.set_at := clock_timestamp();
-	IF NEW.effective_at < yquota.statement_clock() THEN
-		PERFORM yquota_internal.check_past_label(NEW.node, NEW.effective_at, NEW.label);
-	END IF;
 	RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_label_history() IS
-	'Refuse labels in the future, and labels in the past if they would change charges.  Record the role that set a label, and the time';
-
--- A label changes prices only if the label, or the one before it, has a factor.  The factor may end before the label
--- begins, which is not looked into.
-CREATE FUNCTION yquota_internal.label_prices_change(node text, effective_at timestamptz, label text) RETURNS boolean
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-		SELECT EXISTS (SELECT FROM yquota.price_factor AS f
-					   WHERE f.dimension = 'label' AND f.factor IS NOT NULL
-						 AND f.name IN (label_prices_change.label,
-										(SELECT h.label FROM yquota.node_label_history AS h
-										 WHERE h.node = label_prices_change.node AND h.effective_at < label_prices_change.effective_at
-										 ORDER BY h.effective_at DESC LIMIT 1)));
-$$;
-COMMENT ON FUNCTION yquota_internal.label_prices_change(text, timestamptz, text) IS
-	'Tell whether a point of a node''s labels, or the point before it, has a label with a factor';
+	'Refuse labels in the future and labels of unknown nodes.  Record the role that set a label, and the time';
 
 CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -162,8 +152,9 @@ CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
 DECLARE
 	nodes text[];
 	changed_from timestamptz;
+	labels_from CONSTANT timestamptz := yquota_internal.labels_priced_from();
 	priced_from timestamptz;
-	other record;
+	priced record;
 BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
@@ -174,25 +165,29 @@ BEGIN
 	IF nodes IS NULL THEN
 		RETURN NULL;
 	END IF;
-	SELECT n.name, n.label, h.label AS in_force INTO other
-	FROM yquota.node AS n
-	CROSS JOIN LATERAL (SELECT h.label FROM yquota.node_label_history AS h
-						WHERE h.node = n.name ORDER BY h.effective_at DESC LIMIT 1) AS h
-	WHERE n.name = ANY (nodes) AND n.label <> h.label
-	LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'node "%" would have label "%" in its history, and has label "%"', other.name, other.in_force, other.label
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Update yquota.node first, then insert what lies in the past.';
-	END IF;
-	IF yquota_internal.labels_priced_from() IS NULL THEN
+	PERFORM yquota_internal.check_present_labels(nodes);
+	IF labels_from IS NULL THEN
 		PERFORM yquota_internal.settle_nodes_again(nodes);
 	ELSE
-		-- the row that an UPDATE replaces may have had a label with a factor
-		priced_from := CASE WHEN TG_OP = 'UPDATE' THEN changed_from
-			ELSE (SELECT min(f.effective_at) FROM new_rows AS f
-				  WHERE f.effective_at <> '-infinity'
-					AND yquota_internal.label_prices_change(f.node, f.effective_at, f.label)) END;
+		IF TG_OP = 'INSERT' THEN
+			-- a label changes prices if the label, or the one that it replaces, has a factor
+			SELECT array_agg(c.node) AS nodes, array_agg(c.effective_at) AS instants, array_agg(c.until) AS untils, min(c.effective_at) AS first_at INTO priced
+			FROM (SELECT h.node, h.effective_at, h.label, f.node IS NOT NULL AS is_new,
+						 lead(h.effective_at) OVER in_order AS until,
+						 coalesce(yquota_internal.last_known(CASE WHEN f.node IS NULL THEN h.label END) OVER in_order, '') AS replaced
+				  FROM yquota.node_label_history AS h
+				  LEFT JOIN new_rows AS f ON f.node = h.node AND f.effective_at = h.effective_at
+				  WHERE h.node = ANY (nodes)
+				  WINDOW in_order AS (PARTITION BY h.node ORDER BY h.effective_at)) AS c
+			WHERE c.is_new AND c.effective_at <> '-infinity' AND c.label <> c.replaced
+			  AND EXISTS (SELECT FROM yquota.price_factor AS p
+						  WHERE p.dimension = 'label' AND p.name IN (c.label, c.replaced) AND p.factor IS NOT NULL)
+			  AND (c.until IS NULL OR c.until > labels_from);
+			PERFORM yquota_internal.check_past_labels(priced.nodes, priced.instants, priced.untils);
+			priced_from := priced.first_at;
+		ELSE
+			priced_from := changed_from;
+		END IF;
 		PERFORM yquota_internal.note_pricing_change(
 			coalesce(priced_from, 'infinity'), format('label of node set: %s', array_to_string(nodes, ', ')),
 			nodes => nodes, labelled_from => changed_from);

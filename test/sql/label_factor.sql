@@ -109,6 +109,20 @@ INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', 
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'c1' AND corrects IS NULL ORDER BY number;
 SELECT effective_from, description, corrected FROM yquota.pricing_change ORDER BY version DESC LIMIT 2;
 SELECT yquota_internal.uncorrected_since();
+-- the points of a statement count together, in any order: no amount depends on n4 before the next point
+INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:02:10+00', 'spot'), ('n4', '2026-03-02 10:02:20+00', 'a100');
+INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n2', '2026-03-02 10:02:30+00', 'a100'), ('n2', '2026-03-02 10:02:10+00', 'plain'), ('n2', '2026-03-02 10:02:20+00', '');
+BEGIN;
+INSERT INTO yquota.node (name, label, total) VALUES ('n5', '', '[vcores=64]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation) VALUES
+	('CONTAINER_START', 'brief', '2026-03-02 10:03+00', 'lab', 'root.a', 'n5', '[vcores=1]'),
+	('CONTAINER_FINISH', 'brief', '2026-03-02 10:03:30+00', NULL, NULL, NULL, NULL);
+INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n5', '2026-03-02 10:02+00', 'spot'), ('n5', '2026-03-02 10:02:30+00', '');
+SAVEPOINT before;
+INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n5', '2026-03-02 10:02:50+00', 'spot'), ('n5', '2026-03-02 10:03:10+00', '');
+ROLLBACK TO before;
+INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n5', '2026-03-02 10:03:30+00', 'spot'), ('n5', '2026-03-02 10:03:40+00', '');
+ROLLBACK;
 -- facts
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:11+00', 'spot');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:09+00', 'plain');
