@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 	RETURNS TABLE (ancestor text, member text, depth integer)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	BEGIN ATOMIC
-		-- the last step is one more than the permitted depth; it also ends a circle
+		-- search one step beyond the permitted depth, which also ends the search in a circle of parents
 		WITH RECURSIVE line AS (
 			SELECT project.parent AS ancestor, project.name AS member, 1 AS depth
 			FROM yquota.project

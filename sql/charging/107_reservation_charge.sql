@@ -355,7 +355,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
-	'Settle charges of reservations at or after an instant again, and post correcting rows where amounts have changed.  Returns the number of posted rows';
+	'Settle again the charges of reservations at or after an instant, and post correcting rows where amounts have changed.  Returns the number of posted rows';
 
 -- The calling transaction prevents all others from posting.
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint

@@ -58,7 +58,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz, text[]) IS
-	'Settle charges at or after an instant again, and post correcting rows where amounts have changed.  If nodes are given, only charges for these nodes are settled.  Returns how many containers were corrected';
+	'Settle again the charges at or after an instant, and post correcting rows where amounts have changed.  If nodes are given, only charges for these nodes are settled.  Returns how many containers were corrected';
 
 CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -206,7 +206,7 @@ COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 
 --
 -- Ends applications that have outlived their lifetime.  They end like applications that a user
--- kills, which is no preemption.
+-- kills, which is not a preemption.
 --
 CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics text) RETURNS text[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE

@@ -239,8 +239,8 @@ COMMENT ON FUNCTION yquota_internal.calendar_points_known() IS
 	'Return the price groups that have calendars, each with the first of its missing points, or the instant 14 days ahead if none is missing';
 
 -- Points that are in force are compared from the clock on.  Earlier points may follow from calendars that were
--- changed since.  If the clock was set back, this also applies to points before the last change.  If the last point
--- lies in the past, later points are still to be computed, which is no difference.
+-- changed since.  If the clock was set back, this also applies to points before the last change.  Points after
+-- the last one have not been computed yet, so they do not count as differences.
 CREATE FUNCTION yquota_internal.calendar_differences()
 	RETURNS TABLE (price_group text, effective_at timestamptz, due_factor numeric, due_calendar text, found_factor numeric, found_calendar text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -295,8 +295,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.calendar_factors_until(timestamptz) IS
 	'Return the rows that calendar_factor would have with the points of calendars until an instant; NULL when it has them all';
 
--- Points may differ from the calendars because the server has got new rules of time zones, or the points were changed
--- by hand.  They are then replaced, as after a change of the calendars at the clock.
+-- Points may differ from the calendars because the server has new rules of time zones, or because the points were
+-- changed by hand.  They are then replaced, as after a change of the calendars at the clock.
 CREATE FUNCTION yquota_internal.extend_calendars() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

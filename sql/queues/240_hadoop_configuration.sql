@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.hadoop_integer(value text, lowest numeric, highe
 				THEN yquota_internal.hadoop_hexadecimal(value) END
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_integer(text, numeric, numeric) IS
-	'Return a whole number as Hadoop reads it, decimal or hexadecimal; NULL if the text is no whole number, or outside of the range';
+	'Return a whole number as Hadoop reads it, decimal or hexadecimal; NULL if the text is not a whole number, or is out of range';
 
 CREATE FUNCTION yquota_internal.hadoop_list(value text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -110,7 +110,7 @@ CREATE FUNCTION yquota_internal.hadoop_milliseconds(value text, lowest bigint, h
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), lowest, highest) * interval '1 ms');
 COMMENT ON FUNCTION yquota_internal.hadoop_milliseconds(text, bigint, bigint) IS
-	'Return the interval for a whole number of milliseconds; NULL if the text is no whole number, or outside of the range';
+	'Return the interval for a whole number of milliseconds; NULL if the text is not a whole number, or is out of range';
 
 CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -118,7 +118,7 @@ CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
 		CASE WHEN abs(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric) < 3.4028235e38
 			THEN round(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric, 45)::real END END;
 COMMENT ON FUNCTION yquota_internal.hadoop_real(text) IS
-	'Return a 32-bit float as Hadoop reads it; NULL if the text is no number, too large, NaN or infinite';
+	'Return a 32-bit float as Hadoop reads it; NULL if the text is not a number, or if the number is too large, NaN or infinite';
 
 CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
 	-- STABLE like to_jsonb(): an IMMUTABLE function could not be inlined

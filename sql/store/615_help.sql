@@ -67,4 +67,4 @@ BEGIN ATOMIC
 	ORDER BY 1, 2, 3;
 END;
 COMMENT ON FUNCTION yquota.help(text) IS
-	'List the topics, or the tables, views and functions of a topic that the calling role may use, with their calls and descriptions.  A word that is no topic is searched for in names and descriptions';
+	'List the topics, or the tables, views and functions of a topic that the calling role may use, with their calls and descriptions.  A word that is not a topic is searched for in names and descriptions';

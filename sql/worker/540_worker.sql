@@ -219,7 +219,7 @@ AS $$
 	SELECT yquota_internal.wake_worker();
 $$;
 COMMENT ON FUNCTION yquota.stop_worker() IS
-	'Switch off the worker of this database until start_worker().  The time without the worker is no outage';
+	'Switch off the worker of this database until start_worker().  The time without the worker does not count as an outage';
 
 CREATE FUNCTION yquota.decide_outage(outage_id bigint, forgive boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

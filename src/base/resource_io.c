@@ -15,8 +15,8 @@
  *     all others        native units
  *
  * so memory-mb=4Gi is 4096, cpu-milli=500m is 500, cpu-milli=2k is 2000000 and
- * vcores=2000m is 2.  Evaluation is exact; a number that is no whole number of
- * native units is an error, never rounded.
+ * vcores=2000m is 2.  Evaluation is exact; a number that is not a whole number
+ * of native units is an error, and is never rounded.
  *
  * Binary is a version byte, a count byte and for each entry a length byte, the
  * name and a signed 64-bit amount in network order.  Only canonical values are

@@ -4,8 +4,8 @@
  *	  The ledger of reservations, brought in line with the due amounts.
  *
  * Due amounts follow from the definitions (sql/charging/107_reservation_charge.sql): segments, each with an
- * amount.  A row in effect that is no such segment is taken back, and a segment without a row is posted.
- * Both are read at the newest committed state, at every isolation level.
+ * amount.  A row in effect that does not equal a segment is taken back, and a segment without a row is
+ * posted.  Both are read at the newest committed state, at every isolation level.
  *
  * The caller has locked the rows of the reservations' last versions, or is the transaction that ends the
  * reservations.

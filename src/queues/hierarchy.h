@@ -7,7 +7,7 @@
  * A hierarchy is built from rows (queue, queue_label, queue_user, node_label,
  * scheduler_setting ...).  Errors in the rows are reported by validate.h; a hierarchy
  * is built in any case.  A queue whose parent has no row is an orphan: it is in the
- * array of queues, but is no queue's child.
+ * array of queues, but is not the child of any queue.
  *
  * A plan is the parent of its default queue, which always exists, and of the queues of
  * active reservations (yquota.reservation_queue).  These queues are leaves that no

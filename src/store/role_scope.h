@@ -24,9 +24,9 @@ extern Oid	yq_role_scope_role(void);
 extern Oid	yq_role_scope_sender(void);
 
 /*
- * Make yq_role_scope_role() return the current user again while the reader's code runs.  The
- * reader's code may call functions of other roles.  The caller restores the returned role
- * afterwards, even after an error.
+ * Make yq_role_scope_role() return the current user again, while code of the acting role runs.
+ * This code may call functions of other roles.  The caller restores the returned role afterwards,
+ * even after an error.
  */
 extern Oid	yq_role_scope_forget(void);
 extern void yq_role_scope_restore(Oid forgotten);

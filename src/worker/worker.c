@@ -166,7 +166,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.interval_ms = &yq_compute_interval
 	},
 	/*
-	 * this task is no job: it must find crossed thresholds within yquota.compute_interval,
+	 * this task is not a job: it must find crossed thresholds within yquota.compute_interval,
 	 * and run after new credit has been granted
 	 */
 	[THRESHOLDS] = {

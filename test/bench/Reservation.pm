@@ -224,8 +224,8 @@ sub week_case
 #
 
 # Return a session with a plan of active reservations. They begin together and last for hours, each
-# with another amount in each fifth of an hour. With reserved_factor => N they pay that part of the
-# price, which changes every ten seconds of the first hour.
+# with another amount every twelve minutes. With reserved_factor => N they pay that part of the
+# price. The price changes every ten seconds in the first hour.
 sub active_plan
 {
 	my (%option) = @_;

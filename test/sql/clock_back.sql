@@ -124,7 +124,7 @@ SELECT yquota.set_clock('2026-03-02 13:00');
 SELECT sum(amount) = (SELECT sum(charged) + sum(accrued) FROM yquota.project_balance) AS agrees
 FROM yquota.cost_between('2026-03-02 00:00', '2026-03-02 13:00');
 
--- Outages: a mark ahead of the clock is no gap, and a mark behind the clock is one gap, recorded
+-- Outages: a mark ahead of the clock is not a gap, and a mark behind the clock is one gap, recorded
 -- once
 SELECT yquota_internal.worker_start(1, '2026-03-02 12:30');
 SELECT yquota_internal.worker_start(2, '2026-03-02 12:35');

@@ -100,7 +100,7 @@ SELECT yquota.set_clock('2026-05-01 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'early', '2026-04-30 23:00+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'early', '2026-04-30 23:10+00', NULL, NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-06-01 10:00+00');
--- the end of a period is no event, so nothing can be voided there
+-- the end of a period is not an event, so nothing can be voided there
 SELECT count(*) FROM yquota.void_events("from" => '2026-05-01', "to" => '2026-05-01 00:00:00.5+00', project => 'lab', reason => 'x');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-05-03 00:00+00');
 SELECT count(*) AS differing FROM issued FULL JOIN bill USING (project, queue, container_id) WHERE issued.amount IS DISTINCT FROM bill.amount;

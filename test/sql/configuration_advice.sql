@@ -73,8 +73,8 @@ TRUNCATE yquota.mapping_rule;
 SELECT * FROM yquota.configuration_advice();
 
 --
--- No warning is about unchanged rows, rows that do not exist at commit, or changes that did not
--- commit. A transaction gets at most twenty warnings.
+-- Unchanged rows, rows that do not exist at commit, and changes that were not committed cause no
+-- warning. A transaction gets at most twenty warnings.
 --
 UPDATE yquota.queue SET maximum_applications = 0 WHERE path = 'root.default';
 UPDATE yquota.scheduler_setting SET node_locality_delay = 7;
@@ -119,7 +119,7 @@ UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = '{x.y.Other}';
 SELECT * FROM yquota.configuration_advice() WHERE property = 'disable_preemption';
 ROLLBACK;
 
--- Plans: without preemption their guarantees have to wait, which is no warning. A maximum of 1 means 1 %, not
+-- Plans: without preemption their guarantees have to wait, which causes no warning. A maximum of 1 means 1 %, not
 -- the whole. Some periods end between two steps.
 BEGIN;
 UPDATE yquota.queue SET capacity = '40' WHERE path = 'root.default';

@@ -133,7 +133,7 @@ SELECT container_id, "from", "to", amount FROM yquota.charge ORDER BY number;
 SELECT * FROM yquota.verify();
 
 --
--- A role that is no superuser charges the deferred events
+-- A role that is not a superuser charges the deferred events
 --
 SET ROLE yquota_test_deferred_administrator;
 SET yquota.on_bad_event = error;

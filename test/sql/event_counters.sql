@@ -79,7 +79,7 @@ SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:00' FROM yquota.container WHERE started_at < '2026-03-02 10:00';
 SELECT count(*) FROM yquota.container WHERE started_at < '2026-03-02 10:00';
 
--- These bytes are no packed deltas
+-- These bytes are not packed deltas
 SELECT * FROM yquota_internal.unpack_delta('u', '\x40');
 SELECT * FROM yquota_internal.unpack_delta('p', '\x01ff61');
 SELECT * FROM yquota_internal.unpack_delta('p', '\x0303610203036161');

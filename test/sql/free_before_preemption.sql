@@ -53,8 +53,8 @@ SELECT start('p3', '2026-03-02 10:00'), finish('p3', '2026-03-02 11:00', 'rm');
 -- yquota's own FINISH arrives after the feed's, and is repeated
 SELECT finish('p3', '2026-03-02 11:05', 'scheduler'), finish('p3', '2026-03-02 11:05', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p3' ORDER BY number;
--- The earliest end counts: 28 of 38 minutes are charged. All are charged when an earlier end is no
--- preemption.
+-- The earliest end counts: 28 of 38 minutes are charged. All are charged when an earlier end is
+-- not a preemption.
 SELECT start('p4', '2026-03-02 10:00'), finish('p4', '2026-03-02 10:40', 'node_lost'), finish('p4', '2026-03-02 10:38', 'rm'),
 	   finish('p4', '2026-03-02 10:35', 'rm', 0), finish('p4', '2026-03-02 10:33', 'rm');
 -- among ends at one instant the smallest exit status counts
@@ -156,8 +156,8 @@ SELECT container_id, amount FROM yquota.void_events('u3', 'wrong');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
 SELECT start('u3', '2026-03-02 10:00'), finish('u3', '2026-03-02 11:00', 'rm');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
--- verify() finds a wrong given_back, a preemption that was none, and a preemption that yquota did
--- not make
+-- verify() finds a wrong given_back, free time of a container that was not preempted, and free time
+-- for a preemption that yquota did not make
 BEGIN;
 SET session_replication_role = replica;
 UPDATE yquota.charge SET given_back = 599 WHERE container_id = 'p1' AND given_back IS NOT NULL;

@@ -121,7 +121,7 @@ SELECT count(*) AS audited FROM yquota.audit WHERE audit_id > (SELECT audit_id F
 --
 -- Replacing and merging
 --
--- a number that is written in another way is no change
+-- a number that is written in another way is not a change
 SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.sales.etl.maximum-applications": " 31 ", "yarn.scheduler.capacity.root.dev.capacity": "3w", "yarn.acl.enable": "false"}', 'merge');
 SAVEPOINT s;
 SELECT property, value, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "dev,sales"}', 'merge');

@@ -24,7 +24,7 @@ SELECT t.topic, h.call
 FROM yquota.help() AS t, yquota.help(t.topic) AS h, yquota.help('cluster') AS other
 WHERE t.topic <> 'cluster' AND other.call = h.call;
 
--- A topic, a word that is no topic but occurs in texts, and a word that occurs nowhere.
+-- A topic, a word that is not a topic but occurs in texts, and a word that occurs nowhere.
 SELECT kind, call FROM yquota.help('outage');
 SELECT topic, kind, call FROM yquota.help('MIDNIGHT');
 SELECT count(*) FROM yquota.help('no such word');

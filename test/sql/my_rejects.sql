@@ -228,7 +228,7 @@ RESET ROLE;
 SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^e' ORDER BY 1;
 SELECT container_id, source, is_booked, is_own FROM yquota_internal.reported_end WHERE container_id ~ '^e' ORDER BY container_id, occurred_at, exit_status;
 SELECT * FROM yquota.verify();
--- ends that nodes report again to a restarted resource manager are no difference
+-- ends that nodes report again to a restarted resource manager do not count as differences
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 SELECT 'CONTAINER_START', 'r' || i, '2026-03-02 11:00', 'lab', '[vcores=1]', 'rm-a' FROM generate_series(1, 2) AS i;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)

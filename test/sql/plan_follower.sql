@@ -156,7 +156,7 @@ SELECT outcome, coalesce(queue, reservation_id) AS name, capacity FROM yquota.fo
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity FROM yquota.follow_plans();
 ROLLBACK;
 
--- A queue is no plan any more, and the queues of its reservations are removed.
+-- A queue is no longer a plan, and the queues of its reservations are removed.
 BEGIN;
 SELECT yquota.set_clock(pg_temp.at(5500));
 SELECT pg_temp.submit(1, 6000, 10);

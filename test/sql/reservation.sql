@@ -526,7 +526,7 @@ SELECT deleted FROM yquota.delete_reservation('reservation_1_0005', 'eve', '{}')
 SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
 FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
 
--- When a queue is no plan any more, the rows of its reservations stay, and count again when it is a
+-- When a queue is no longer a plan, the rows of its reservations stay, and count again when it is a
 -- plan again.
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0006', 'root.plan', 'eve', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', ARRAY[pg_temp.gang(1)], recurrence => '8 hours'));

@@ -94,7 +94,7 @@ INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'reservation_1_0009', 
 INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'reservation_1_0009', 'reservation_1_0009', 1, 2);
 INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'reservation_1_0009', NULL, 1, 1);
 INSERT INTO yquota.reservation_queue VALUES ('root.plan', 'x', 'x', 1, 1);
-\echo a row for a queue that is no plan makes no queue
+\echo a row for a queue that is not a plan makes no queue
 BEGIN;
 INSERT INTO yquota.reservation_queue VALUES ('root.a', 'a-default', NULL, 1, 1), ('root.b', 'b-default', NULL, 1, 1);
 SELECT queue FROM yquota.effective_queue ORDER BY ordinal;

@@ -19,8 +19,8 @@ SELECT name, rack, label, total, state, updated_at FROM yquota.node ORDER BY nam
 SELECT yquota.set_clock('2026-03-02 10:00:10+00');
 SELECT * FROM yquota.import_nodes(:'three');
 SELECT name, updated_at FROM yquota.node ORDER BY name;
--- A lost node keeps the resources that it offered. An answer may have a single node without an
--- array.
+-- A lost node keeps the resources that it offered. An answer may have a single node in place of
+-- the array of nodes.
 SELECT * FROM yquota.import_nodes(jsonb_set(jsonb_set(:'three', '{nodes,node,0,state}', '"LOST"'), '{nodes,node,0,totalResource}', '{"memory": 0, "vCores": 0}'));
 SELECT name, total, state FROM yquota.node ORDER BY name;
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": {"state": "RUNNING", "id": "n3:1", "nodeHostName": "n3", "usedMemoryMB": 1024, "availMemoryMB": 1024, "usedVirtualCores": 1, "availableVirtualCores": 0}}}');

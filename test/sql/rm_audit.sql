@@ -29,7 +29,7 @@ SELECT * FROM yquota.import_rm_audit(line('2026-03-02 10:20:00,125', 'AM Release
 SELECT container_id, amount FROM yquota.charge ORDER BY container_id;
 SELECT count(*) FROM yquota.container_event;
 
--- Layouts: each means ten o'clock in Berlin, except the last ones, which are no timestamps.
+-- Layouts: each means ten o'clock in Berlin, except the last ones, which are not timestamps.
 CREATE TABLE layout (number integer GENERATED ALWAYS AS IDENTITY, at text);
 INSERT INTO layout (at) VALUES
 	('2026-03-01 10:00:00,000'), ('2026-03-01 10:00:00.000'), ('2026-03-01T10:00:00,000'), ('26/03/01 10:00:00'), ('2026/03/01 10:00:00'),
@@ -87,7 +87,7 @@ SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocat
 SELECT "from", "to" FROM yquota.charge WHERE container_id ~ '_f4';
 
 --
--- Containers without an end in the log, and rows that are no containers. Such rows are temporary
+-- Containers without an end in the log, and rows that are not containers. Such rows are temporary
 -- parts of an increase (2 gets more by 3), and of a decrease or a demotion (4). Container 5 belongs
 -- to an application that ends. It was demoted, or ended while the ResourceManager was down.
 --

@@ -1,6 +1,6 @@
 --
 -- Rights of a feed that may only insert events, of a reader of views, and of an administrator who
--- is no superuser. Further tests are about calls that every role may try.
+-- is not a superuser. Further tests are about calls that every role may try.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_security WITH (FORCE);

@@ -41,7 +41,7 @@ INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent) VALUES (0.1);
 INSERT INTO yquota.queue (path, capacity, maximum_allocation_mb) VALUES ('root', NULL, NULL), ('root.a', '50', NULL), ('root.b', '50', NULL), ('root.b.b1', '100', 4096);
 
 -- placement: a queue named by its path or short name, an unknown or ambiguous name, and a queue
--- that is no leaf
+-- that is not a leaf
 SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', queue)) FROM unnest('{root.a,b1}'::text[]) AS queue;
 SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', queue)) FROM unnest('{root.c,root.b,default,root..a}'::text[]) AS queue;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.b.b2', '0'), ('root.b.b2.b1', '0');

@@ -32,7 +32,7 @@ SELECT yquota_internal.merge_weights('\x01ffffffffffffffffffffffffffffffffffff03
 SELECT yquota_internal.pack_weights(1, 999999999999999999999999999999999999) FROM generate_series(1, 170);
 SELECT yquota_internal.pack_weights(1, 999999999999999999999999999999999999) FROM generate_series(1, 171);
 
--- values that are no weight or no class
+-- values that are neither a weight nor a class
 SELECT yquota_internal.pack_weights(1, 1.5);
 SELECT yquota_internal.pack_weights(1, 'NaN');
 SELECT yquota_internal.pack_weights(1, '-Infinity');

@@ -254,7 +254,7 @@ is( $node->safe_psql('empty', 'SELECT resource_type, price, effective_at FROM yq
 	"memory-mb|0.0009765625|-infinity\nvcores|1|-infinity\nyarn.io/gpu|1|-infinity",
 	'a schema without data begins its timelines');
 
-# The worker takes over, and the time since the dump is no outage.
+# The worker takes over, and the time since the dump is not an outage.
 my $outages = $node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage');
 
 $node->safe_psql('plain', 'SELECT yquota.start_worker()');

@@ -213,7 +213,7 @@ cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_e
 books_are($primary, 'disturbed', $expected, 'sent twice');
 
 #
-# Three lines are bad: one is no JSON, one has no time, and one cannot be read by the server. A fourth line only
+# Three lines are bad: one is not JSON, one has no time, and one cannot be read by the server. A fourth line only
 # has to wait for its project
 #
 my @bad = (

@@ -39,7 +39,7 @@ sub set_clocks
 
 sub run { return $publisher->safe_psql('postgres', $_[0]); }
 
-# Queries that must have equal results on both servers. Of the log they read only events of
+# Queries that must have equal results on both servers. From the log they read only the events of
 # containers.
 my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FROM yquota.project_balance',
 	'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost', 'SELECT * FROM yquota.queue_usage',

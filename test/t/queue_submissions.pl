@@ -11,7 +11,7 @@
 # The recorder corrected Hadoop's books where Hadoop fails to keep them. When an application that max-parallel-apps
 # holds ends or moves, Hadoop subtracts it from the user's waiting applications, to which it never belonged. A held
 # application whose priority is set joins them. An application that moves is still counted as running in its former
-# parents. A changed priority is not remembered, so setting the old one is no change. Refused users stay users of the
+# parents. A changed priority is not remembered, so setting the old one is not a change. Refused users stay users of the
 # queue, and users whose applications are all held may cease to be. The comparison leaves out the differences that
 # docs/internals.md lists as intended.
 

@@ -76,7 +76,7 @@ be_away(0.25, sub {
 come_back();
 is(outages(), '00:00-00:30', 'the time of a database off the list is no outage');
 
-# A gap up to the threshold is no outage, and an outage up to the maximum is forgiven.
+# A gap up to the threshold is not an outage, and an outage up to the maximum is forgiven.
 $node->append_conf('postgresql.conf', "yquota.outage_threshold = '15min'");
 be_away(0.25, \&crash);
 come_back();

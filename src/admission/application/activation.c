@@ -4,9 +4,9 @@
  *	  Activation of the waiting applications of a leaf queue that may start their
  *	  application masters.
  *
- * The usage of other queues is read only if it can change the decision.  The limit
- * computed from the guarantee never exceeds the actual limit, and suffices to decide
- * most rounds.
+ * The limit for application masters depends on the usage of other queues.  It is never
+ * below a limit that is computed from the guarantee alone.  The usage is therefore read
+ * only if the lower limit does not suffice, which is rare.
  *
  *-------------------------------------------------------------------------
  */

@@ -54,7 +54,7 @@ typedef struct YqVerdict
 	bool		has_numbers;
 	int64		used;
 	int64		maximum;
-	const int64 *used_amounts;	/* NULL: the limit is no limit on resources */
+	const int64 *used_amounts;	/* NULL: the limit is not about resources */
 	const int64 *maximum_amounts;
 	char	   *reason;
 } YqVerdict;

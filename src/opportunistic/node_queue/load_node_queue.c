@@ -386,7 +386,7 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 	}
 	else
 	{
-		/* a node without room, where GUARANTEED containers are not forced to start, starts no container */
+		/* let the node have no room, and start no container, not even a GUARANTEED one */
 		settings.is_by_resources = true;
 	}
 	queue->queue = yq_container_queue_make(&settings);
