@@ -132,18 +132,6 @@ CREATE VIEW yquota_internal.spending AS
 COMMENT ON VIEW yquota_internal.spending IS
 	'Charges of projects and their descendants, accruals of their running containers and reservations at the clock, and cost per second';
 
-CREATE VIEW yquota_internal.granted_credit AS
-	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
-	FROM yquota_internal.begun_credit grants
-	LEFT JOIN (
-		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
-		FROM yquota_internal.lost_credit
-		GROUP BY lost_credit.project
-	) expiry ON expiry.project = grants.project
-	WHERE grants.has_own;
-COMMENT ON VIEW yquota_internal.granted_credit IS
-	'Credits of the grants that have begun by the clock, less the losses of expired ones.  A project without credit of its own has no row';
-
 CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
 		   project.quota_mode,

@@ -108,15 +108,15 @@ CREATE VIEW yquota_internal.moved_credit AS
 COMMENT ON VIEW yquota_internal.moved_credit IS
 	'Credits of grants that transfers moved at the time of the transfer';
 
--- The view adds up the credit that was spent in past months.  It is not part of this month's credit.
-CREATE VIEW yquota_internal.spent_of_expired_grants AS
-	SELECT expired.project, sum(greatest(given.amount, 0) - expired.lost - coalesce(moved.amount, 0)) AS spent
+-- Credit that was spent in past months is not part of this month's credit.
+CREATE VIEW yquota_internal.expired_credit AS
+	SELECT expired.project, sum(expired.lost) AS lost, sum(greatest(given.amount, 0) - expired.lost - coalesce(moved.amount, 0)) AS spent
 	FROM yquota_internal.lost_credit AS expired
 	JOIN yquota.quota_grant AS given ON given.grant_id = expired.grant_id
 	LEFT JOIN yquota_internal.moved_credit AS moved ON moved.grant_id = expired.grant_id
 	GROUP BY expired.project;
-COMMENT ON VIEW yquota_internal.spent_of_expired_grants IS
-	'Credits that projects spent from grants that have expired by the clock';
+COMMENT ON VIEW yquota_internal.expired_credit IS
+	'Credits of grants that have expired by the clock: how many were lost, and how many the project had spent';
 
 CREATE TABLE yquota_internal.told_crossing (
 	alert_id bigint PRIMARY KEY,

@@ -26,15 +26,16 @@ COMMENT ON VIEW yquota_internal.leased_project IS
 
 CREATE VIEW yquota_internal.threshold_balance AS
 	SELECT credit.project, balance.granted, balance.spent
-	FROM yquota_internal.granted_credit AS credit
+	FROM yquota_internal.begun_credit AS credit
 	LEFT JOIN yquota_internal.spending ON spending.project = credit.project
-	LEFT JOIN yquota_internal.spent_of_expired_grants AS expired ON expired.project = credit.project
+	LEFT JOIN yquota_internal.expired_credit AS expired ON expired.project = credit.project
 	-- compute this once instead of once per threshold
 	CROSS JOIN LATERAL (
-		SELECT trim_scale(credit.granted - coalesce(expired.spent, 0)) AS granted,
+		SELECT trim_scale(credit.granted - coalesce(expired.lost + expired.spent, 0)) AS granted,
 			   trim_scale(coalesce(spending.charged + spending.accrued, 0) - coalesce(expired.spent, 0)) AS spent
 		OFFSET 0
-	) AS balance;
+	) AS balance
+	WHERE credit.has_own;
 COMMENT ON VIEW yquota_internal.threshold_balance IS
 	'Credit that projects were granted and have spent by the clock.  The part that expired grants paid is left out of both';
 
