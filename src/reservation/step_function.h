@@ -104,9 +104,9 @@ extern int64 yq_steps_latest(const YqStepFunction *function);
 extern bool yq_steps_are_empty(const YqStepFunction *function);
 
 /*
- * Add amounts in an interval, or subtract them.  Zero amounts change nothing.  The
- * functions return false and change nothing if the function is periodic and the interval is
- * not within the period.  So does subtraction of more than a periodic function has.
+ * Add amounts in an interval, or subtract them.  Zero amounts change nothing.  If the
+ * function is periodic, the interval must be within the period, and must have the amounts
+ * to be subtracted.  Otherwise the result is false, and nothing changes.
  */
 extern bool yq_steps_add_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 extern bool yq_steps_remove_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.h
- *	  Allocation of a container of a node to an application, and notes about skipped
- *	  applications.
+ *	  Allocation of a node's resources for a container of an application, and notes about
+ *	  skipped applications.
  *
  *-------------------------------------------------------------------------
  */

@@ -67,7 +67,7 @@ typedef struct YqLoadedCluster
 	MemoryContext killable_context; /* context of the killable containers; NULL: there were none so far */
 	bool		has_stale_killable;	/* killable containers may have ended or changed; they are read again */
 	bool		is_overtaken;	/* the tables have changes that the cluster does not contain, so it cannot be kept */
-	bool		has_refused;	/* set by record_decisions.c when a further subject is held back */
+	bool		has_refused;	/* set by record_decisions.c: a container or application has just been held back */
 	bool		is_kept;		/* the cluster outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
 

@@ -356,8 +356,8 @@ find_present(const List *applications)
 /*
  * Return the applications whose rows the cycle will write, after locking their leaves.
  * Applications that have ended or moved since they were read are marked and left out.  So
- * are applications whose decisions update or kill a container that cannot be locked as it
- * was read.  Decisions for marked applications are dropped.
+ * are applications whose decisions update or kill a container that has changed, or that
+ * another transaction has locked.  Decisions for marked applications are dropped.
  */
 static List *
 find_touched(YqLoadedCluster *loaded)

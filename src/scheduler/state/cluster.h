@@ -317,7 +317,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_USER_LIMIT,
 	YQ_SKIP_LABEL,				/* the application requests another partition */
 	YQ_SKIP_EXCLUSIVITY,		/* application masters may not run on nodes of other labels */
-	YQ_SKIP_DEFAULT_FIRST,		/* the request waits for nodes of the default partition first */
+	YQ_SKIP_DEFAULT_FIRST,		/* the request first has to wait for nodes of the default partition */
 	YQ_SKIP_BLACKLIST,
 	YQ_SKIP_LOCALITY,			/* the request waits for a closer node, or accepts only certain nodes */
 	YQ_SKIP_NODE_TOO_SMALL,		/* the whole node is too small */

@@ -80,7 +80,10 @@ extern void yq_users_sum_up(const YqCluster *cluster, YqClusterQueue *leaf);
 extern void yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, int label,
 								 const int64 *amounts, int sign);
 
-/* Note that all requests of one of the user's applications are served.  The last one makes the user inactive. */
+/*
+ * Note that all requests of one of the user's applications are served.  The user becomes
+ * inactive if no other application of the user has outstanding requests.
+ */
 extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user);
 
 /*
