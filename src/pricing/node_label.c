@@ -49,7 +49,7 @@ typedef struct NodeEntry
 {
 	YqBytes		key;
 	int			count;
-	LabelPoint *points;			/* in time order */
+	LabelPoint *points;			/* in time order; each has another label than the one before it */
 } NodeEntry;
 
 static MemoryContext label_context = NULL;
@@ -98,22 +98,35 @@ refresh(void)
 	is_current = pin_number == 0 && !IsInParallelMode();
 }
 
+static const char *
+last_label(const NodeEntry *node, int count)
+{
+	return count == 0 ? "" : node->points[count - 1].label;
+}
+
+/* Add a point.  A point that repeats the label before it is left out. */
 static void
 add_point(NodeEntry *node, TupleTableSlot *slot, Relation relation)
 {
 	bool		isnull;
+	char	   *label = TextDatumGetCString(slot_getattr(slot, yq_column(relation, "label"), &isnull));
 	LabelPoint *point;
 
+	if (strcmp(label, last_label(node, node->count)) == 0)
+	{
+		pfree(label);
+		return;
+	}
 	if (node->count == 0)
 		node->points = palloc(sizeof(LabelPoint) * 2);
 	else if (node->count >= 2 && (node->count & (node->count - 1)) == 0)
 		node->points = repalloc(node->points, sizeof(LabelPoint) * node->count * 2);
 	point = &node->points[node->count++];
 	point->effective_at = DatumGetTimestampTz(slot_getattr(slot, yq_column(relation, "effective_at"), &isnull));
-	point->label = TextDatumGetCString(slot_getattr(slot, yq_column(relation, "label"), &isnull));
+	point->label = label;
 }
 
-/* Read all points of a node into the current memory context.  The primary key is (node, effective_at). */
+/* Read the points of a node into the current memory context.  The primary key is (node, effective_at). */
 static void
 read_points(NodeEntry *node, const text *name)
 {
@@ -163,6 +176,25 @@ find_node(const text *name)
 
 /* -- asking ---------------------------------------------------------------- */
 
+/* Return the number of points at or before an instant. */
+static int
+points_until(const NodeEntry *node, TimestampTz at)
+{
+	int			low = 0;
+	int			high = node->count;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (node->points[middle].effective_at <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 bool
 yq_node_labels_matter(void)
 {
@@ -173,14 +205,13 @@ char *
 yq_node_label_at(const text *node, TimestampTz at)
 {
 	const NodeEntry *entry;
-	const char *label = "";
+	const char *label;
 
 	if (node == NULL || !yq_node_labels_matter())
 		return NULL;
 	at = Max(at, yq_timeline_cached()->labels_from);
 	entry = find_node(node);
-	for (int i = 0; i < entry->count && entry->points[i].effective_at <= at; i++)
-		label = entry->points[i].label;
+	label = last_label(entry, points_until(entry, at));
 	return *label == '\0' ? NULL : pstrdup(label);
 }
 
@@ -188,21 +219,14 @@ TimestampTz
 yq_node_label_next_change(const text *node, TimestampTz after)
 {
 	const NodeEntry *entry;
-	const char *label = "";
+	int			next;
 
 	if (node == NULL || !yq_node_labels_matter())
 		return DT_NOEND;
 	after = Max(after, yq_timeline_cached()->labels_from);
 	entry = find_node(node);
-	for (int i = 0; i < entry->count; i++)
-	{
-		const LabelPoint *point = &entry->points[i];
-
-		if (point->effective_at > after && strcmp(point->label, label) != 0)
-			return point->effective_at;
-		label = point->label;
-	}
-	return DT_NOEND;
+	next = points_until(entry, after);
+	return next == entry->count ? DT_NOEND : entry->points[next].effective_at;
 }
 
 /* -- SQL --------------------------------------------------------------------- */
