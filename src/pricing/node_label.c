@@ -4,7 +4,7 @@
  *	  The labels that nodes have had.
  *
  * A session caches the points of each node that it has asked about.  A change of yquota.node_label_history makes it
- * drop them all.  While the snapshot of prices is pinned, the points are read with it, and cached for as long.
+ * drop them all.  All points in the cache were read with the latest snapshot, or all with the same older one.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,46 +56,34 @@ static MemoryContext label_context = NULL;
 static HTAB *nodes = NULL;
 static bool is_current = false;
 static bool is_watched = false;
-static uint64 pin_number = 0;	/* yq_timeline_pin_number() when the cache was emptied */
+static uint64 snapshot_number = 0;	/* yq_timeline_snapshot_number() when the cache was emptied */
 
 /* -- the cache ------------------------------------------------------------- */
 
 /*
- * Tell whether a node that is read now sees the same rows as the nodes in the cache.  The rows
- * that a pinned snapshot sees never change.
- */
-static bool
-is_usable(void)
-{
-	if (pin_number != yq_timeline_pin_number())
-		return false;
-	return pin_number != 0 || is_current;
-}
-
-/*
- * Empty the cache if the table has changed.  A parallel plan may use a snapshot that is older than
- * the invalidations that the backend has received.  The cache therefore keeps nothing that a
- * parallel plan reads, unless the snapshot is pinned.
+ * Empty the cache if the table has changed, or if points are read now with another snapshot than
+ * those in the cache.
  */
 static void
 refresh(void)
 {
+	uint64		number = yq_timeline_snapshot_number();
+
 	if (!is_watched)
 	{
 		yq_catalog_on_change(YQ_NODE_LABEL_HISTORY, &is_current);
 		yq_catalog_on_abort(&is_current);
 		is_watched = true;
 	}
-	if (is_usable() && hash_get_num_entries(nodes) < MAX_NODES)
+	if (is_current && snapshot_number == number && hash_get_num_entries(nodes) < MAX_NODES)
 		return;
 	if (label_context == NULL)
 		label_context = AllocSetContextCreate(CacheMemoryContext, "yquota labels of nodes", ALLOCSET_DEFAULT_SIZES);
 	is_current = false;
-	pin_number = 0;
 	MemoryContextReset(label_context);
 	nodes = yq_bytes_table_create("yquota labels of nodes", sizeof(NodeEntry), label_context);
-	pin_number = yq_timeline_pin_number();
-	is_current = pin_number == 0 && !IsInParallelMode();
+	snapshot_number = number;
+	is_current = true;
 }
 
 static const char *

@@ -39,7 +39,10 @@ static Snapshot loading_snapshot = NULL;	/* snapshot of the parallel plan that l
 static Snapshot pinned_snapshot;	/* valid while is_pinned */
 static ResourceOwner pinned_by;
 static bool is_pinned = false;	/* set to false when the transaction aborts, which also releases the snapshot */
-static uint64 pin_count = 0;
+static uint64 pin_number = 0;	/* see yq_timeline_snapshot_number(); so is the next number */
+static uint64 plan_number = 0;
+static Snapshot plan_snapshot = NULL;	/* snapshot of the parallel plan with this number */
+static uint64 snapshot_count = 0;
 static bool is_of_pinned = false;	/* the timeline was loaded with the pinned snapshot */
 static Oid	loaded_from = InvalidOid;	/* OID of pricing_change when the timeline was loaded */
 static const YqTerms *assumed_terms = NULL;
@@ -575,7 +578,7 @@ yq_timeline_pin(void)
 	pinned_snapshot = RegisterSnapshotOnOwner(GetActiveSnapshot(), pinned_by);
 	is_pinned = true;
 	is_of_pinned = false;
-	pin_count++;
+	pin_number = ++snapshot_count;
 }
 
 void
@@ -587,9 +590,21 @@ yq_timeline_unpin(void)
 }
 
 uint64
-yq_timeline_pin_number(void)
+yq_timeline_snapshot_number(void)
 {
-	return is_pinned ? pin_count : 0;
+	if (is_pinned)
+		return pin_number;
+	if (!IsInParallelMode())
+		return 0;
+	if (plan_snapshot == NULL || !see_same_rows(plan_snapshot, GetActiveSnapshot()))
+	{
+		if (plan_snapshot != NULL)
+			pfree(plan_snapshot);
+		plan_snapshot = NULL;
+		plan_snapshot = copy_snapshot(GetActiveSnapshot());
+		plan_number = ++snapshot_count;
+	}
+	return plan_number;
 }
 
 const YqTimeline *

@@ -47,14 +47,14 @@ extern void yq_timeline_assume(const YqTerms *terms);
 extern void yq_timeline_pin(void);
 extern void yq_timeline_unpin(void);
 
-/*
- * Return a number that is different for each pinned snapshot, and 0 while none is pinned.  It
- * tells with which snapshot the rows in a cache were read.
- */
-extern uint64 yq_timeline_pin_number(void);
-
 /* Register the snapshot with which prices are read now: the pinned one, or else the latest. */
 extern Snapshot yq_timeline_take_snapshot(void);
+
+/*
+ * Return a number that tells with which snapshot the rows in a cache were read.  It is different
+ * for each pinned snapshot and for each snapshot of a parallel plan, and 0 for the latest one.
+ */
+extern uint64 yq_timeline_snapshot_number(void);
 
 /* Return how many intervals, counted from the first one, have not changed since fill number "fills". */
 extern int	yq_timeline_unchanged_intervals(uint64 fills);
