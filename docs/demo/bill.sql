@@ -1,8 +1,7 @@
 --
--- The bill of a finished container, taken apart with public tables. The query shows every interval
--- between two changes of a price or of its allocation. It shows the dearest resource of each
--- interval, and their sum against the ledger. The container has a GPU, ran for 2 to 8 hours, was
--- resized if possible, and has the largest change of price.
+-- Compute the bill of a finished container from public tables. The query shows each interval between two changes of a
+-- price or of the allocation, and the resource that costs the most in it. It compares the sum of the intervals with the
+-- charges. The container has a GPU, ran for 2 to 8 hours, was resized if possible, and has the largest change of price.
 --
 
 SELECT coalesce((
@@ -38,8 +37,8 @@ FROM yquota.charge WHERE container_id = :'container' AND corrects IS NULL ORDER 
 \pset tuples_only off
 \pset format aligned
 
--- Each interval between two changes of a price or of the allocation, with its cost. The cost is the
--- dearest resource's price x amount, x the factor, x the seconds.
+-- Each interval between two changes of a price or of the allocation, with its cost. The cost is price x amount of the
+-- resource that costs the most, x the factor, x the seconds.
 CREATE OR REPLACE VIEW demo.bill AS
 WITH segment AS (
 	SELECT * FROM yquota.charge AS entry
@@ -82,7 +81,7 @@ SELECT container_id, since, until,
 FROM part
 GROUP BY container_id, since, until;
 COMMENT ON VIEW demo.bill IS
-	'Containers'' bills taken apart; rates in credits per second.  Ask with a container_id';
+	'Intervals of the bills of containers; rates are in credits per second.  Query it with a container_id';
 
 \echo
 \echo 'Multipliers, and credits per second of each resource; the dearest one is paid:'

@@ -1,7 +1,7 @@
 --
--- The multiplier of a price group over time as a chart of at most 88 columns.
--- psql variables: "group"; "first_hour" of the history to show; "average" and
--- "peak", the characters that stand for them.
+-- Print the multiplier of a price group over time as a chart of at most 88 columns. psql variables: "group";
+-- "first_hour", the first hour of the history to show; "average" and "peak", the characters of the chart for these
+-- values.
 --
 
 \pset format unaligned

@@ -1,15 +1,14 @@
 --
--- Stage a generated history of the shape of a real one. It has few long services and many short
--- jobs (Pareto lifetimes), and more work by day than by night and at weekends. GPUs are shared, a
--- third of the pods is best effort, and some are resized as they run. The dice are md5 sums of the
--- pod's number, so that the history is the same every time and everywhere. The psql variable "days"
--- is its length.
+-- Generate a history that resembles a real one. It has few long services and many short jobs (Pareto lifetimes), and
+-- more work by day than at night and at weekends. Pods share GPUs, a third of the pods are best effort, and some pods
+-- are resized while they run. Random numbers are md5 sums of the pod's number, so the history is the same every time
+-- and everywhere. The psql variable "days" is its length.
 --
 
 CREATE FUNCTION demo.dice(number integer, purpose text) RETURNS numeric
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN ('x' || left(md5(number || purpose), 7))::bit(28)::integer / 268435456.0;
-COMMENT ON FUNCTION demo.dice(integer, text) IS 'Evenly spread between 0 and 1, 1 excluded';
+COMMENT ON FUNCTION demo.dice(integer, text) IS 'Random number from 0 to below 1, the same for the same arguments';
 
 INSERT INTO demo.history (title, nodes, origin, seconds, allowance)
 VALUES ('a generated history, the same every time', 'made up', '2024-01-01 00:00+00', :days * 86400, 20000000);
@@ -19,8 +18,8 @@ SELECT 'node-' || to_char(number, 'FM00'), cores * 1000, gibibytes * 1024, gpu
 FROM (VALUES (1, 32, 256, 0), (2, 64, 256, 0), (3, 64, 256, 2), (4, 96, 384, 8), (5, 96, 384, 8),
 	(6, 64, 512, 0)) AS kind(number, cores, gibibytes, gpu);
 
--- Ten services begin in the first hours.  Other arrivals are even over time, then
--- thinned out by the hour and the weekday (the history begins on a Monday).
+-- Ten services begin in the first hours. Other pods arrive evenly over time. Some of them are then removed, depending
+-- on the hour and the weekday (the history begins on a Monday).
 INSERT INTO demo.pod (number, name, cpu_milli, memory_mib, gpu_milli, qos, exit_status, started,
 	deleted, resized, resized_cpu_milli, resized_memory_mib)
 WITH candidate AS (

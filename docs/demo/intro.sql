@@ -1,5 +1,5 @@
 --
--- Describe the replay in words.
+-- Print a description of the replay.
 --
 
 \pset format unaligned

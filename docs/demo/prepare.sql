@@ -1,16 +1,16 @@
 --
--- From a staged history to a configured cluster and a list of lifecycle events.
+-- Make a configured cluster and a list of lifecycle events from the history in the tables of stage.sql.
 --
--- Derive the data that the history lacks from the numbers of the pods. Eight pods in a row are one
--- application. Applications go round 24 projects of three users each. Pods go round the GPUs of the
--- nodes, or round their cores in steps of 16. The queue is root. and the pod's qos. Best-effort
--- pods (BE) run as OPPORTUNISTIC.
+-- Derive the data that the history lacks from the numbers of the pods. Eight successive pods are one application.
+-- Applications are distributed over 24 projects of three users each. Pods are distributed over the GPUs of the nodes,
+-- or over their cores in steps of 16. The queue is "root." with the pod's qos. Best-effort pods (BE) run as
+-- OPPORTUNISTIC.
 --
 
 DO $$ BEGIN PERFORM yquota.set_clock(origin) FROM demo.history; END $$;
 
--- Prices: 1 credit for a core-second, a quarter for a GiB-second, 20 for a
--- GPU-second; best effort at half price.
+-- Prices: 1 credit for a core-second, a quarter of a credit for a GiB-second, 20 credits for a GPU-second. Best effort
+-- costs half.
 INSERT INTO yquota.resource_type (name, price_group, base_price, unit)
 VALUES ('cpu-milli', 'GENERAL', 1, 1000), ('gpu-milli', 'GPU', 20, 1000);
 UPDATE yquota.resource_type SET base_price = 0.25 WHERE name = 'memory-mb';
@@ -53,8 +53,7 @@ FROM demo.pod
 JOIN project ON project.place = pod.number / 8 % 24
 JOIN slot ON slot.has_gpu = (gpu_milli > 0) AND slot.place = pod.number % slot.slots;
 
--- Hour h holds what happened after hour h - 1 and not after h, and the replay
--- sends it when the clock shows h.
+-- Hour h has the events after hour h - 1 and up to hour h. The replay sends them when the clock shows h.
 CREATE TABLE demo.event AS
 SELECT (second + 3599) / 3600 AS hour, event, container_id, origin + second * interval '1 second' AS occurred_at,
 	project, application_id, username, queue, node, event.allocation, event.execution_type, event.exit_status
@@ -72,9 +71,8 @@ CREATE FUNCTION demo.clock_at(hour bigint) RETURNS timestamptz
 	RETURN (SELECT origin + least(hour * 3600, seconds) * interval '1 second' FROM demo.history);
 COMMENT ON FUNCTION demo.clock_at(bigint) IS 'Instant at the end of an hour of the history';
 
--- Each hour is one transaction, so that the worker never sees a clock that is
--- ahead of the events.  The worker computes prices, too; compute_prices() does not
--- wait for others that change prices, so the replay waits here.
+-- Each hour is one transaction, so that the worker never sees a clock that is ahead of the events. The worker computes
+-- prices, too, and compute_prices() does not wait for other transactions that change prices. So the replay waits here.
 CREATE PROCEDURE demo.replay(from_hour bigint, to_hour bigint)
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -108,6 +106,6 @@ CREATE PROCEDURE demo.top_up(clock timestamptz)
 $$;
 COMMENT ON PROCEDURE demo.top_up(timestamptz) IS 'Grants the allowance again to projects that have less than a quarter of it left';
 
--- The worker begins on the clock of the history.
+-- Start the worker with the clock of the history.
 ALTER SYSTEM SET yquota.databases = 'demo';
 SELECT pg_reload_conf() \g /dev/null

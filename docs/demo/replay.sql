@@ -1,6 +1,6 @@
 --
--- Replays the staged history in steps of some simulated days, a line for each.
--- One statement per hour would be the same; the procedure commits every hour.
+-- Replay the history in steps of some simulated days, and print a line for each step. One call for the whole history
+-- would have the same result; the procedure commits every hour.
 --
 
 \pset format unaligned
@@ -27,7 +27,7 @@ FROM step ORDER BY last
 \pset format aligned
 \pset tuples_only off
 
--- Autovacuum has had no time yet.  That the worker found the replay's lock in its
--- way, hours of the history apart, is no news for an administrator.
+-- Autovacuum has not run yet. The worker had to wait for locks of the replay, at times that are hours apart by the
+-- clock of the history. An alert about these waits would tell an administrator nothing.
 VACUUM (ANALYZE);
 DELETE FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NOT NULL;

@@ -1,6 +1,6 @@
 --
--- Show the results for a user, from the public views and functions. The script can be run again at
--- any time. The psql variables "average" and "peak", if set, are as in chart.sql.
+-- Show the results as a user sees them, from the public views and functions. The script can be run again at any time.
+-- The psql variables "average" and "peak", if set, are as in chart.sql.
 --
 
 \if :{?average}

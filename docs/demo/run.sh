@@ -8,13 +8,13 @@
 # Environment, all optional:
 #   TRACE           directory with openb_pods.csv and openb_nodes.csv; without it the
 #                   history is generated
-#   DEMO_DAYS       length of the generated history (30), or where to cut the trace
-#   DEMO_PROGRAMS   programs of a server that has yquota already; nothing is built
+#   DEMO_DAYS       length of the generated history (30), or the greatest length of the trace
+#   DEMO_PROGRAMS   directory with the programs of a server that has yquota; then nothing is built
 #   DEMO_DIRECTORY  where the cluster lives; its name fits into a socket's path and
 #                   the server's account may work there
 
-# The characters of the chart and the trace's place are the caller's, before
-# common.sh makes the scripts' own locale.
+# The caller's locale and directory decide about the characters of the chart and the path of the trace. So read both
+# before common.sh sets the locale of scripts.
 charmap=$(locale charmap 2>/dev/null || true)
 trace=${TRACE:-}
 [ -z "$trace" ] || trace=$(cd -- "$trace" && pwd) || exit 1
@@ -58,8 +58,8 @@ else
 fi
 echo "$programs" | as_server tee "$directory/programs" >/dev/null
 
-# Prices take effect at the full hour that they are computed at.  Nothing is
-# durable: it is a demonstration.
+# Prices take effect at the full hour at which they are computed. The cluster is not durable, because it is only a
+# demonstration.
 socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$directory/data" --preload yquota \
 	--conf 'fsync = off' --conf 'synchronous_commit = off' --conf 'jit = off' \
 	--conf "yquota.price_interval = '1h'" --conf "yquota.price_lead = 0" \

@@ -1,6 +1,6 @@
 --
--- Where a history waits to be replayed.  trace.sql or generate.sql fills these
--- tables, prepare.sql turns them into lifecycle events.
+-- Tables for a history. trace.sql or generate.sql fills these tables, and prepare.sql converts them to lifecycle
+-- events.
 --
 
 CREATE SCHEMA demo;
@@ -14,9 +14,9 @@ CREATE TABLE demo.history (
 	allowance numeric NOT NULL
 );
 COMMENT ON TABLE demo.history IS 'The history to replay, in one row';
-COMMENT ON COLUMN demo.history.nodes IS 'how the nodes that take part were chosen';
+COMMENT ON COLUMN demo.history.nodes IS 'how the nodes of the cluster were chosen';
 COMMENT ON COLUMN demo.history.origin IS 'instant of second 0';
-COMMENT ON COLUMN demo.history.seconds IS 'length; pods without a deletion run on at its end';
+COMMENT ON COLUMN demo.history.seconds IS 'length; pods without a deletion are still running at its end';
 COMMENT ON COLUMN demo.history.allowance IS 'credits that a project is granted at the start, and again when little is left';
 
 CREATE TABLE demo.node (
@@ -25,7 +25,7 @@ CREATE TABLE demo.node (
 	memory_mib bigint NOT NULL,
 	gpu bigint NOT NULL
 );
-COMMENT ON TABLE demo.node IS 'The nodes that take part';
+COMMENT ON TABLE demo.node IS 'Nodes of the cluster';
 
 CREATE TABLE demo.pod (
 	number integer PRIMARY KEY,

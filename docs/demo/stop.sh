@@ -1,8 +1,8 @@
 #!/bin/bash
 # stop.sh
 #
-# "make demo-stop": stop the cluster of the demonstration and remove its data.
-# None there is fine.  DEMO_DIRECTORY as in run.sh.
+# "make demo-stop": stop the cluster of the demonstration and remove its data. It is no error if there is no cluster.
+# DEMO_DIRECTORY is as in run.sh.
 
 . "$(dirname "$0")/../../test/scripts/common.sh"
 

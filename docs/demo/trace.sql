@@ -1,11 +1,10 @@
 --
--- Stages the "openb" trace of cluster-trace-gpu-v2023.  psql variable "trace":
--- the directory with openb_pods.csv and openb_nodes.csv, read by the client.
+-- Load the "openb" trace of cluster-trace-gpu-v2023 into the tables of stage.sql. The psql variable "trace" is the
+-- directory of openb_pods.csv and openb_nodes.csv, which the client reads.
 --
--- The 1,523 nodes of the trace would never be busy, because the trace keeps only a sample of the
--- pods. Every 200th node in order of "sn" is in the cluster. The 8 nodes of all kinds have 656
--- cores, 2,944 GiB and 32 GPUs. At the peak the pods fill the cluster to 105 % of its cores and 180
--- % of its GPUs.
+-- The 1,523 nodes of the trace would never be busy, because the trace has only a sample of the pods. So the cluster has
+-- only every 200th node in the order of "sn". These 8 nodes, of all kinds, have 656 cores, 2,944 GiB and 32 GPUs. At
+-- the peak the pods request 105 % of its cores and 180 % of its GPUs.
 --
 
 \cd :trace
@@ -39,7 +38,7 @@ SELECT sn, cpu_milli, memory_mib, gpu
 FROM (SELECT *, row_number() OVER (ORDER BY sn COLLATE "C") AS rank FROM trace_node) AS ranked
 WHERE rank % 200 = 1;
 
--- DEMO_DAYS cuts the end off; what runs there stays running.
+-- DEMO_DAYS shortens the history; pods that run at its new end stay running.
 INSERT INTO demo.history (title, nodes, origin, seconds, allowance)
 SELECT 'the "openb" trace of a production GPU cluster (cluster-trace-gpu-v2023)',
 	'every 200th of the trace in order of name',

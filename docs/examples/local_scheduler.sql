@@ -1,21 +1,19 @@
 --
--- A local scheduler, written in SQL: what the agent of a node does that gives out
--- OPPORTUNISTIC containers itself (yarn.nodemanager.distributed-scheduling.enabled).
+-- A local scheduler, written in SQL. It does the work of a node's agent that allocates OPPORTUNISTIC containers itself
+-- (yarn.nodemanager.distributed-scheduling.enabled).
 --
 --   psql -f docs/examples/local_scheduler.sql
 --
--- creates the schema local_scheduler in a database that has yquota, for a role that may
--- create it.  Roles that run agents are operators, and use the schema and its tables.
--- yquota's settings opportunistic_allocation_enabled, distributed_scheduling_enabled and
--- amrmproxy_enabled are on.
+-- creates the schema local_scheduler in a database that has yquota. The role needs the privilege to create schemas.
+-- Roles that run agents are operators, and use the schema and its tables. The settings
+-- opportunistic_allocation_enabled, distributed_scheduling_enabled and amrmproxy_enabled of yquota must be on.
 --
--- A call of local_scheduler.heartbeat() is a heartbeat of an application master on the node
--- of_scheduler. The call renews the list of nodes when the list is older than list_age. It passes
--- requests for GUARANTEED containers on to the scheduler, gives out OPPORTUNISTIC containers by the
--- list, and reports them to yquota. A container that yquota refuses comes with the reason and is
--- not started. The application may ask again. An agent that is a program keeps the contents of the
--- three tables in its memory, and sends the reports of some heartbeats together. If a report gets
--- no answer, the agent sends the report again, which does no harm.
+-- A call of local_scheduler.heartbeat() is a heartbeat of an application master on the node of_scheduler. The call
+-- renews the list of nodes when the list is older than list_age. It passes requests for GUARANTEED containers to the
+-- scheduler, allocates OPPORTUNISTIC containers by the list, and reports them to yquota. If yquota refuses a container,
+-- the call returns it with the reason, and the container is not started. The application may ask again. A real agent is
+-- a program that keeps the contents of the three tables in its memory, and sends the reports of several heartbeats
+-- together. If a report gets no answer, the agent sends the report again, which does no harm.
 --
 
 CREATE SCHEMA local_scheduler;
@@ -40,7 +38,7 @@ CREATE TABLE local_scheduler.application (
 	PRIMARY KEY (local_scheduler, application_id)
 );
 
--- Since when an application waits, for the latency in yquota.metrics.
+-- The time since which an application waits, for the latency in yquota.metrics.
 CREATE TABLE local_scheduler.waiting (
 	local_scheduler text,
 	application_id text,
@@ -50,8 +48,7 @@ CREATE TABLE local_scheduler.waiting (
 	PRIMARY KEY (local_scheduler, application_id, priority, allocation_request_id)
 );
 
--- A lease that is in force is renewed under its epoch; else there is a new epoch, and
--- numbers of containers begin anew.
+-- A valid lease is renewed under its epoch. Otherwise a new epoch begins, and with it new numbers of containers.
 CREATE FUNCTION local_scheduler.renew_list(of_scheduler text, list_age interval) RETURNS local_scheduler.lease
 	LANGUAGE plpgsql VOLATILE
 	AS $$
@@ -129,13 +126,13 @@ BEGIN
 		CROSS JOIN LATERAL yquota.report_distributed_containers(of_scheduler, coalesce(all_given.containers, '{}'))
 			WITH ORDINALITY AS r (container_id, accepted, reason, place)
 	)
-	-- a refused container, whose project has no credit, for example, is not started
+	-- a container is refused if its project has no credit, for example; it is not started
 	(SELECT r.container_id, g.node, g.allocation, g.locality, r.reason
 	 FROM (SELECT g.*, row_number() OVER (ORDER BY g.place) AS reported_as FROM given AS g) AS g
 	 JOIN reported AS r ON r.place = g.reported_as
 	 ORDER BY g.place)
 	UNION ALL
-	-- a request interceptor refuses all that is new
+	-- a request interceptor has refused all new requests
 	SELECT NULL, NULL, NULL, NULL, d.stopped_at || ': ' || d.stopped_by
 	FROM decided AS d
 	WHERE d.outcome = 'refused';

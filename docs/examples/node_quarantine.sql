@@ -1,11 +1,10 @@
--- A response interceptor that keeps nodes in quarantine: no application gets an OPPORTUNISTIC container
--- there, though the node goes on and reports.  What allocate_opportunistic() and
--- allocate_distributed() gave out there is left out of what they return, and has ended by then.
+-- A response interceptor that keeps nodes in quarantine: no application gets an OPPORTUNISTIC container on such a node,
+-- although the node works and reports. allocate_opportunistic() and allocate_distributed() leave containers on these
+-- nodes out of their results, and end them.
 --
--- Run the script once, as a superuser, in a database with yquota. The script makes the schema
--- node_quarantine and registers its function. The function runs with the rights of the role that
--- asks for containers. So every such role needs the privileges that the last statements give to
--- members of node_quarantine_user:
+-- Run the script once, as a superuser, in a database with yquota. The script makes the schema node_quarantine and
+-- registers its function. The function runs with the rights of the role that asks for containers. So every such role
+-- needs the privileges that the last statements give to members of node_quarantine_user:
 --
 --     GRANT node_quarantine_user TO resource_manager;
 --     INSERT INTO node_quarantine.node (name, reason) VALUES ('node17', 'loses packets');
@@ -18,7 +17,7 @@ CREATE TABLE node_quarantine.node (
 	since timestamptz NOT NULL DEFAULT yquota.clock()
 );
 
--- The numbers of the rows that are left out.
+-- Return the numbers of the rows to leave out.
 CREATE FUNCTION node_quarantine.leave_out(request yquota.allocate_request, rows yquota.allocate_response[])
 	RETURNS integer[]
 	LANGUAGE sql STABLE

@@ -1,16 +1,15 @@
--- A request interceptor that throttles application masters: of each application it lets so many
--- calls through in any second, and refuses those that are more.
+-- A request interceptor that limits the calls of application masters. It accepts a number of calls of each application
+-- in any second, and refuses further calls.
 --
--- Run the script once, as a superuser, in a database with yquota. The script makes the schema
--- request_throttle and registers its function. The function runs with the rights of the role that
--- asks for containers. So every such role needs the privileges that the last statements give to
--- members of request_throttle_user:
+-- Run the script once, as a superuser, in a database with yquota. The script makes the schema request_throttle and
+-- registers its function. The function runs with the rights of the role that asks for containers. So every such role
+-- needs the privileges that the last statements give to members of request_throttle_user:
 --
 --     GRANT request_throttle_user TO resource_manager;
 --     UPDATE request_throttle.setting SET most_per_second = 20;
 --
--- Two sessions that ask for one application at the same time wait for each other's row, so that
--- both are counted.  A call that is refused counts as none.
+-- If two sessions ask for one application at the same time, one waits for the row of the other, so that both calls are
+-- counted. Refused calls are not counted.
 --
 CREATE SCHEMA request_throttle;
 
@@ -20,7 +19,7 @@ CREATE TABLE request_throttle.setting (
 );
 INSERT INTO request_throttle.setting (most_per_second) VALUES (10);
 
--- The last calls that were let through, as many as count, oldest first.
+-- The times of the last accepted calls, oldest first, as many as the limit.
 CREATE TABLE request_throttle.recent (
 	application_id text COLLATE "C" PRIMARY KEY,
 	calls timestamptz[] NOT NULL
@@ -36,7 +35,8 @@ DECLARE
 	now_at constant timestamptz := yquota.clock();
 	known timestamptz[];
 BEGIN
-	-- a local scheduler that asks allocate_distributed() names no application, and what gives back is welcome
+	-- accept calls of allocate_distributed() by a local scheduler, which name no application, and calls that only
+	-- release containers
 	IF request.application_id IS NULL OR request.function = 'release_containers' THEN
 		RETURN request;
 	END IF;
@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 
--- Applications that have ended are forgotten, from time to time.
+-- Delete the rows of applications that have ended, from time to time.
 CREATE FUNCTION request_throttle.forget() RETURNS bigint
 	LANGUAGE sql VOLATILE
 	SET search_path = pg_catalog, pg_temp

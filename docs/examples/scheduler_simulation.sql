@@ -1,13 +1,13 @@
 --
--- A thousand local schedulers beside central allocation: the same nodes, the same work.
+-- Compare a thousand local schedulers with central allocation, with the same nodes and the same work.
 --
 --   createdb simulation && psql -d simulation -f docs/examples/scheduler_simulation.sql
 --
--- in a database for it alone. Every second a tenth of the local schedulers hears from an
--- application master that wants three containers. Each of them decides by the list of nodes of that
--- second. No local scheduler knows of the others, so all take the head of the list. The queues
--- there overflow, and nodes reject. Central allocation gives a slot only once, and spreads over
--- opportunistic_nodes_used nodes. -v schedulers=100 is a smaller simulation.
+-- Use a database that has nothing else. In every second, a tenth of the local schedulers gets a call of an application
+-- master that wants three containers. Each decides by the list of nodes of that second. No local scheduler knows of the
+-- others, so all use the first nodes of the list. The queues of these nodes overflow, and the nodes reject containers.
+-- Central allocation allocates each slot only once, and uses opportunistic_nodes_used nodes. -v schedulers=100 makes
+-- the simulation smaller.
 --
 \if :{?schedulers}
 \else
@@ -21,7 +21,7 @@ INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, opportunistic_allocation_enabled, distributed_scheduling_enabled, amrmproxy_enabled,
 	opportunistic_queue_capacity, opportunistic_nodes_used) VALUES (1, true, true, true, 10, :schedulers / 10);
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.default', '100');
--- every node has room for two containers, and its own scheduler
+-- every node has room for two containers, and a local scheduler
 INSERT INTO yquota.node (name, total)
 SELECT format('n%s', lpad(n::text, 4, '0')), '[memory-mb=2048,vcores=2]' FROM generate_series(1, :schedulers) AS n;
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'default', project => 'p', unmanaged => true) \g /dev/null
@@ -36,7 +36,8 @@ CREATE FUNCTION report_all() RETURNS void LANGUAGE sql AS $$
 		GROUP BY n.name))
 $$;
 
--- Simulate a second of either mode: decide, let the containers arrive, and have the nodes report.
+-- Simulate one second with local schedulers or central allocation. Decide, let the containers arrive, and let the nodes
+-- report.
 CREATE FUNCTION second(mode text, schedulers text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	ask CONSTANT yquota.container_request := ROW('*', '[memory-mb=1024,vcores=1]', 3, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL);

@@ -1,6 +1,6 @@
 --
--- Fill the tables of workload.sql from the staged history. Configure the cluster by Hadoop's
--- defaults, with a queue of ten containers at each node.
+-- Fill the tables of workload.sql from the history. Configure the cluster with Hadoop's defaults, and with a queue of
+-- ten containers at each node.
 --
 INSERT INTO simulation.plan (from_at, to_at, heartbeat)
 SELECT origin + :first_hour * interval '1 hour', origin + (:first_hour + :hours) * interval '1 hour', '10 s' FROM demo.history;
@@ -29,7 +29,7 @@ INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calc
 SELECT 1, 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator', max(memory_mib), max(cpu_milli / 1000), 10, true, 10, 10 FROM demo.node;
 INSERT INTO yquota.node (name, total) SELECT sn, format('[memory-mb=%s,vcores=%s]', memory_mib, cpu_milli / 1000)::yquota.resource FROM demo.node;
 
--- 1 credit for a core-second, a quarter for a GiB-second, half of that when OPPORTUNISTIC,
+-- 1 credit for a core-second and a quarter of a credit for a GiB-second. An OPPORTUNISTIC container costs half of that,
 -- and nothing while it waits.
 UPDATE yquota.resource_type SET base_price = 0.25 WHERE name = 'memory-mb';
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) SELECT 'execution_type', 'OPPORTUNISTIC', from_at, 0.5 FROM simulation.plan;

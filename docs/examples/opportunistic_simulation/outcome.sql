@@ -2,23 +2,23 @@
 -- Results of a scenario, at the end of the window.
 --
 
--- Each attempt with what it ran in the window.  What ran for a container that was killed
--- is lost; the others' is useful, although they may yet be killed after the window.
+-- Each attempt with the time for which it ran in the window. The time of a killed container is lost. The time of other
+-- containers counts as useful, even if they are killed after the window.
 CREATE VIEW simulation.run AS
 	SELECT a.container_id, p.number, p.is_opportunistic, p.vcores, p.memory_mb, a.outcome = 'killed' IS TRUE AS is_lost,
 		   extract(epoch FROM a.ran + coalesce(w.to_at - a.running_since, '0')) AS seconds
 	FROM simulation.attempt AS a JOIN simulation.pod AS p USING (number), simulation.plan AS w;
 COMMENT ON VIEW simulation.run IS 'Running times of containers in the window';
 
--- The time from a pod's request on in which the pod did not run, also after it was killed. For pods
--- that wait at the end of the window the time ends there.
+-- The time since a pod's request in which the pod did not run, including times after it was killed. For pods that wait
+-- at the end of the window, the time ends there.
 CREATE VIEW simulation.wait AS
 	SELECT p.number, p.is_opportunistic, extract(epoch FROM p.waited + coalesce(w.to_at - p.waiting_since, '0')) AS seconds
 	FROM simulation.pod AS p, simulation.plan AS w;
 COMMENT ON VIEW simulation.wait IS 'How long pods waited';
 
--- The answers of yquota about each container that was given out, beside the notes of the
--- simulation. With over-allocation a start follows the report by a microsecond.
+-- The facts that yquota returned about each allocated container, and those that the simulation recorded. With
+-- over-allocation, a start is a microsecond later than the report.
 CREATE VIEW simulation.difference AS
 	SELECT a.container_id, a.outcome, q.left_reason, a.started_at, q.started_at AS started_by_queue, q.waited
 	FROM simulation.attempt AS a FULL JOIN yquota.node_queue AS q USING (container_id)
@@ -28,7 +28,7 @@ CREATE VIEW simulation.difference AS
 	   OR CASE a.outcome WHEN 'completed' THEN 'ended' ELSE a.outcome END IS DISTINCT FROM q.left_reason
 	   OR coalesce(t.killed, 0) <> (a.outcome = 'killed' IS TRUE)::integer
 	   OR q.pauses = 0 AND abs(extract(epoch FROM q.waited - (coalesce(a.started_at, a.ended_at) - q.enqueued_at))) > 0.001;
-COMMENT ON VIEW simulation.difference IS 'Containers about which yquota and the simulation differ; none';
+COMMENT ON VIEW simulation.difference IS 'Containers about which yquota and the simulation differ; expected to be empty';
 
 CREATE TABLE simulation.outcome (
 	scenario text PRIMARY KEY,
@@ -51,13 +51,13 @@ CREATE TABLE simulation.outcome (
 );
 COMMENT ON TABLE simulation.outcome IS 'Results of each scenario';
 COMMENT ON COLUMN simulation.outcome.cores_used IS 'percent of the core-seconds of all nodes that containers held while they ran';
-COMMENT ON COLUMN simulation.outcome.cores_useful IS 'likewise, without what ran in vain';
+COMMENT ON COLUMN simulation.outcome.cores_useful IS 'percent of the core-seconds of all nodes that containers held while they ran, without killed containers';
 COMMENT ON COLUMN simulation.outcome.completed IS 'OPPORTUNISTIC pods that have run for their whole duration';
-COMMENT ON COLUMN simulation.outcome.opportunistic_median IS 'longest wait of half of the OPPORTUNISTIC pods';
-COMMENT ON COLUMN simulation.outcome.opportunistic_most IS 'longest wait of 95 percent of the OPPORTUNISTIC pods';
-COMMENT ON COLUMN simulation.outcome.guaranteed_most IS 'longest wait of 99 percent of the GUARANTEED pods';
-COMMENT ON COLUMN simulation.outcome.differences IS 'rows of simulation.difference; 0';
-COMMENT ON COLUMN simulation.outcome.problems IS 'rows of yquota.verify(); 0';
+COMMENT ON COLUMN simulation.outcome.opportunistic_median IS 'longest wait of the half of the OPPORTUNISTIC pods that waited least';
+COMMENT ON COLUMN simulation.outcome.opportunistic_most IS 'longest wait of the 95 percent of the OPPORTUNISTIC pods that waited least';
+COMMENT ON COLUMN simulation.outcome.guaranteed_most IS 'longest wait of the 99 percent of the GUARANTEED pods that waited least';
+COMMENT ON COLUMN simulation.outcome.differences IS 'rows of simulation.difference; expected to be 0';
+COMMENT ON COLUMN simulation.outcome.problems IS 'rows of yquota.verify(); expected to be 0';
 
 CREATE VIEW simulation.result AS
 	SELECT NULL::text AS scenario, r.*, o.*, k.*, g.*, c.*,
@@ -79,4 +79,4 @@ CREATE VIEW simulation.result AS
 	CROSS JOIN LATERAL (SELECT coalesce(sum(amount) FILTER (WHERE execution_type = 'GUARANTEED'), 0) AS guaranteed_credits,
 			coalesce(sum(amount) FILTER (WHERE execution_type = 'OPPORTUNISTIC'), 0) AS opportunistic_credits
 			FROM yquota.cost_between(w.from_at, w.to_at, '{execution_type}')) AS c;
-COMMENT ON VIEW simulation.result IS 'Results of the scenario that was played here';
+COMMENT ON VIEW simulation.result IS 'Results of the scenario that was played in this database';

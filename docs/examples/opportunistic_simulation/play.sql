@@ -1,11 +1,10 @@
 --
--- Plays the window: resource manager, application masters and agents of nodes in one
--- procedure, through yquota's public functions alone.
+-- Play the window. One procedure acts as resource manager, application masters and agents of nodes, only by yquota's
+-- public functions.
 --
--- Nodes report every so many seconds.  An end is told at its own second.  What happens
--- between two heartbeats takes effect there, and heartbeats at which nothing can have
--- changed are left out.  A container that is killed has ended at once, its work is lost,
--- and its pod asks again at the next heartbeat.
+-- Nodes report every so many seconds. An end is reported at its own second. Other facts between two heartbeats take
+-- effect at the next heartbeat, and heartbeats at which nothing can have changed are left out. A container that is
+-- killed ends at once, its work is lost, and its pod asks again at the next heartbeat.
 --
 
 CREATE TABLE simulation.attempt (
@@ -20,11 +19,11 @@ CREATE TABLE simulation.attempt (
 	ended_at timestamptz,
 	outcome text
 );
-COMMENT ON TABLE simulation.attempt IS 'Containers that were given out for a pod, one after the other';
-COMMENT ON COLUMN simulation.attempt.started_at IS 'when it ran first; NULL: it never did';
+COMMENT ON TABLE simulation.attempt IS 'Containers that were allocated for a pod, one after the other';
+COMMENT ON COLUMN simulation.attempt.started_at IS 'time at which it first ran; NULL: it has never run';
 COMMENT ON COLUMN simulation.attempt.running_since IS 'NULL: it waits, is paused, or has ended';
 COMMENT ON COLUMN simulation.attempt.ran IS 'time that it ran before running_since';
-COMMENT ON COLUMN simulation.attempt.ends_at IS 'when the pod will have run for its duration; NULL while it does not run';
+COMMENT ON COLUMN simulation.attempt.ends_at IS 'time at which the pod will have run for its duration; NULL while it does not run';
 COMMENT ON COLUMN simulation.attempt.outcome IS 'completed, killed, rejected, shed or expired; NULL: none yet';
 CREATE INDEX attempt_ends_at_idx ON simulation.attempt (ends_at) WHERE ends_at IS NOT NULL;
 
@@ -35,7 +34,7 @@ CREATE TABLE simulation.told (
 );
 COMMENT ON TABLE simulation.told IS 'Rows of yquota.decision that were acknowledged';
 
--- A container runs from now on.
+-- Record that a container runs from now on.
 CREATE FUNCTION simulation.starts(container text) RETURNS void LANGUAGE sql AS $$
 	UPDATE simulation.attempt AS a SET started_at = coalesce(a.started_at, yquota.clock()), running_since = yquota.clock(), ends_at = yquota.clock() + (p.duration - a.ran)
 	FROM simulation.pod AS p WHERE a.container_id = container AND p.number = a.number AND a.running_since IS NULL AND a.ended_at IS NULL;
@@ -43,8 +42,8 @@ CREATE FUNCTION simulation.starts(container text) RETURNS void LANGUAGE sql AS $
 	FROM simulation.attempt AS a WHERE a.container_id = container AND p.number = a.number AND p.waiting_since IS NOT NULL;
 $$;
 
--- It does not run any more, for one of the reasons of attempt.outcome, or because it is
--- paused (NULL).
+-- Record that a container does not run any more, for one of the reasons of attempt.outcome, or because it is paused
+-- (NULL).
 CREATE FUNCTION simulation.stops(container text, why text) RETURNS void LANGUAGE sql AS $$
 	UPDATE simulation.attempt SET ran = ran + coalesce(yquota.clock() - running_since, '0'), running_since = NULL, ends_at = NULL,
 		outcome = why, ended_at = CASE WHEN why IS NOT NULL THEN yquota.clock() END
@@ -54,8 +53,8 @@ CREATE FUNCTION simulation.stops(container text, why text) RETURNS void LANGUAGE
 	FROM simulation.attempt AS a WHERE a.container_id = container AND p.number = a.number AND p.completed_at IS NULL;
 $$;
 
--- The agent of a node does what it was told, and what it is told thereupon.  Returns how
--- much that was.
+-- Let the agent of a node execute the decisions of yquota, and those that follow from them. Return the number of
+-- decisions.
 CREATE FUNCTION simulation.obey(of_node text, actions yquota.node_action[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
 	todo yquota.node_action[] := actions;
@@ -106,7 +105,8 @@ CREATE VIEW simulation.measured AS
 	GROUP BY n.name;
 COMMENT ON VIEW simulation.measured IS 'Resources in use at each node';
 
--- Nodes report what their queues hold, shed what is too long, and look for room.
+-- Let nodes report their queues, remove containers from queues that are too long, and start containers for which there
+-- is room.
 CREATE FUNCTION simulation.nodes_report(plan simulation.plan) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
 	told record;
@@ -134,9 +134,8 @@ BEGIN
 END
 $$;
 
--- Application masters ask for pods that have no container and are not asked for yet.  Those
--- that wait for OPPORTUNISTIC containers have a heartbeat each, the one that has waited
--- longest first.
+-- Let application masters ask for pods that have no container and no request yet. Those that wait for OPPORTUNISTIC
+-- containers have a heartbeat each; the one that has waited longest comes first.
 CREATE FUNCTION simulation.applications_ask() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	application record;
@@ -163,8 +162,8 @@ BEGIN
 END
 $$;
 
--- A heartbeat of all.  Returns how much was decided: 0 when nothing will be different until
--- a pod asks or ends.
+-- Perform a heartbeat of all nodes and application masters. Return the number of decisions, which is 0 if nothing will
+-- change until a pod asks or ends.
 CREATE FUNCTION simulation.heartbeat(plan simulation.plan, at timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
 	given record;
@@ -183,7 +182,7 @@ BEGIN
 			WHERE a.ends_at IS NOT NULL AND p.is_opportunistic ORDER BY a.container_id));
 	END IF;
 	PERFORM simulation.applications_ask();
-	-- a node has a heartbeat each second, and gets one GUARANTEED container in each
+	-- a node has a heartbeat each second, and gets at most one GUARANTEED container in it
 	IF plan.cycles_every IS NOT NULL OR EXISTS (SELECT FROM yquota.resource_request AS r WHERE r.execution_type = 'GUARANTEED' AND r.count > 0) THEN
 		FOR second IN 1 .. extract(epoch FROM plan.heartbeat) LOOP
 			PERFORM FROM yquota.schedule();
@@ -204,7 +203,7 @@ BEGIN
 END
 $$;
 
--- A pod has run for its duration.
+-- Record that a pod has run for its duration.
 CREATE FUNCTION simulation.ends(container text, of_node text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM simulation.stops(container, 'completed');

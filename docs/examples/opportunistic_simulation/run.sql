@@ -1,14 +1,13 @@
 --
--- Compare the ways to use idle capacity, on a trace of a real cluster.
+-- Compare the ways to use idle capacity, with a trace of a real cluster.
 --
 --   createdb simulation
 --   psql -d simulation -v trace=DIRECTORY -f docs/examples/opportunistic_simulation/run.sql
 --
--- with the directory of openb_pods.csv and openb_nodes.csv. Without a trace the script plays a
--- generated history. Each scenario of scenarios.sql plays the same window of the history from the
--- same start. The start is a copy of the database, simulation_played, for which the role needs
--- CREATEDB. The variables first_hour, hours and folded_hours choose another window. The variable
--- only='as in Hadoop' chooses one scenario. The result is the same every time.
+-- DIRECTORY has openb_pods.csv and openb_nodes.csv. Without a trace, the script uses a generated history. Each scenario
+-- of scenarios.sql plays the same window of the history from the same start. The start is a copy of the database,
+-- simulation_played, for which the role needs CREATEDB. The variables first_hour, hours and folded_hours choose another
+-- window. The variable only='as in Hadoop' chooses one scenario. The result is the same every time.
 --
 \set ON_ERROR_STOP on
 \set QUIET on

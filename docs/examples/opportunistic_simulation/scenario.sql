@@ -1,6 +1,6 @@
 --
--- Plays the first scenario that has no outcome yet, in a copy of the staged database, and
--- then the others.  The copy of the last one stays, to be looked at.
+-- Play the first scenario that has no outcome yet, in a copy of the prepared database, and then the other scenarios.
+-- The copy of the last scenario stays for later queries.
 --
 SELECT name AS scenario, current_database() AS staged, current_database() || '_played' AS played
 FROM simulation.scenario AS s WHERE NOT EXISTS (SELECT FROM simulation.outcome AS o WHERE o.scenario = s.name)

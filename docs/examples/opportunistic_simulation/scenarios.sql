@@ -1,5 +1,5 @@
 --
--- Each scenario differs from the first one, Hadoop's, in what its statements set.
+-- Each scenario differs from the first one (Hadoop's defaults) by the settings that its statements change.
 --
 CREATE TABLE simulation.scenario (
 	position integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

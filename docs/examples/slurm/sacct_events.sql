@@ -1,13 +1,12 @@
--- sacct_events.sql: turn a listing of Slurm's jobs into lifecycle events.
+-- sacct_events.sql: convert a listing of Slurm's jobs to lifecycle events.
 --
 --   psql -X -q -A -t -f sacct_events.sql < LISTING | yquota_feed SPOOL spool
 --
--- Standard input is what sacct prints (see README.md for its options).  Output
--- is JSON lines, as yquota_feed reads them.  A listing may overlap earlier ones:
--- the same job gives the same events each time.
+-- Standard input is the output of sacct (see README.md for its options). The script prints JSON lines, as yquota_feed
+-- reads them. A listing may overlap earlier ones, because the same job gives the same events each time.
 --
--- A container is one run of a job, with all that the run was allocated.  Steps
--- run within it and are left out, as is a job that has not started.
+-- A container is one run of a job, with all that was allocated to the run. Steps run within it and are left out, as is
+-- a job that has not started.
 --
 \set ON_ERROR_STOP on
 SET client_encoding = 'UTF8';
@@ -19,11 +18,11 @@ CREATE TEMPORARY TABLE sacct (
 	"ExitCode" text, "Start" text, "End" text, "ElapsedRaw" integer, "NodeList" text, "AllocTRES" text);
 \copy sacct FROM pstdin (FORMAT csv, DELIMITER '|', QUOTE E'\b', HEADER match)
 
--- Slurm's trackable resources that cost something; others are not told.
+-- Slurm's trackable resources that are charged; others are left out of allocations.
 CREATE TEMPORARY TABLE resource_of_tres (tres text, resource text);
 INSERT INTO resource_of_tres VALUES ('cpu', 'vcores'), ('mem', 'memory-mb'), ('gres/gpu', 'yarn.io/gpu');
 
--- Memory has a unit, "M" mostly; a part of a MiB counts as one.
+-- Memory has a unit, mostly "M". A part of a MiB counts as a whole one.
 CREATE FUNCTION pg_temp.amount(tres text, amount text) RETURNS bigint LANGUAGE sql IMMUTABLE
 	RETURN CASE tres WHEN 'mem'
 		THEN ceil(rtrim(amount, 'KMGTP')::numeric * 1024.0 ^ (strpos('KMGTP', substring(amount || 'M' FROM '[KMGTP]')) - 2))
@@ -66,7 +65,7 @@ CREATE TEMPORARY VIEW event AS
 		   username, queue, node, allocation, NULL::integer AS exit_status, source
 	FROM run
 	UNION ALL
-	-- sacct tells how long a run was suspended, and not when: it is the end of it here
+	-- sacct tells how long a run was suspended, but not when; here the suspension is at the end of the run
 	SELECT 'CONTAINER_UPDATE', container_id, held_until, NULL, NULL, NULL, NULL, NULL, '{}', NULL, source
 	FROM run
 	WHERE held_until < ended_at
