@@ -58,5 +58,24 @@ COMMENT ON COLUMN yquota_internal.billed_credit.reason IS 'reason of the grant; 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota_internal.billed_credit
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
 
+-- A ledger row may cover several nights, and its parts depend on the prices that were known when the period was
+-- closed.  The division by calendars is therefore stored, too.
+CREATE TABLE yquota_internal.billed_calendar (
+	until timestamptz NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	calendars text COLLATE "C" NOT NULL,
+	amount numeric NOT NULL,
+	PRIMARY KEY (project, until, calendars)
+);
+COMMENT ON TABLE yquota_internal.billed_calendar IS
+	'Charges on the bill of a period, divided by the calendars that were open.  A period without calendars has no rows.  Append-only';
+COMMENT ON COLUMN yquota_internal.billed_calendar.until IS 'end of the period';
+COMMENT ON COLUMN yquota_internal.billed_calendar.calendars IS 'names of the calendars that were open, or an empty text for the rest of the time';
+COMMENT ON COLUMN yquota_internal.billed_calendar.amount IS 'credits';
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota_internal.billed_calendar
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
+
+SELECT pg_extension_config_dump('yquota_internal.billed_calendar', '');
 SELECT pg_extension_config_dump('yquota.closed_period', '');
 SELECT pg_extension_config_dump('yquota_internal.billed_credit', '');

@@ -184,27 +184,93 @@ CREATE VIEW yquota_internal.period AS
 	FROM yquota.closed_period AS period;
 COMMENT ON VIEW yquota_internal.period IS 'Closed periods, with the instants at which they begin';
 
+CREATE FUNCTION yquota_internal.period_amounts(starts_at timestamptz, period_end timestamptz, booked_until timestamptz)
+	RETURNS TABLE (project text, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT booked.project, trim_scale(sum(booked.amount))
+		FROM (SELECT charge.project, charge.amount
+			  FROM yquota.charge
+			  WHERE charge."from" >= starts_at AND charge."from" < period_end
+				AND charge."to" <= period_end AND charge.booked_at <= booked_until
+			  UNION ALL
+			  SELECT reserved.project, reserved.amount
+			  FROM yquota.reservation_charge AS reserved
+			  WHERE reserved."from" >= starts_at AND reserved."from" < period_end
+				AND reserved."to" <= period_end AND reserved.booked_at <= booked_until
+			  UNION ALL
+			  SELECT archived.project, archived.amount
+			  FROM yquota_internal.archived_cost AS archived
+			  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
+				AND archived.booked_after < booked_until) AS booked
+		GROUP BY booked.project;
+$$;
+COMMENT ON FUNCTION yquota_internal.period_amounts(timestamptz, timestamptz, timestamptz) IS
+	'Return the cost of each project in a period, from rows that were booked up to an instant';
+
 CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end timestamptz, booked_until timestamptz)
 	RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT coalesce(trim_scale(sum(booked.amount)), 0)
-			FROM (SELECT charge.amount
-				  FROM yquota.charge
-				  WHERE charge."from" >= starts_at AND charge."from" < period_end
-					AND charge."to" <= period_end AND charge.booked_at <= booked_until
-				  UNION ALL
-				  SELECT reserved.amount
-				  FROM yquota.reservation_charge AS reserved
-				  WHERE reserved."from" >= starts_at AND reserved."from" < period_end
-					AND reserved."to" <= period_end AND reserved.booked_at <= booked_until
-				  UNION ALL
-				  SELECT archived.amount
-				  FROM yquota_internal.archived_cost AS archived
-				  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
-					AND archived.booked_after < booked_until) AS booked);
+			FROM yquota_internal.period_amounts(starts_at, period_end, booked_until) AS booked);
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
 	'Return the cost of all projects in a period, from rows that were booked up to an instant';
+
+-- A row is divided where calendars open or close.  The first part contains what the other parts leave of the booked
+-- amount.  The parts therefore add up to the bill.  If history was archived before its period was closed, a
+-- quarter-hour belongs to the calendars that were open at its start.
+CREATE FUNCTION yquota_internal.bill_calendars(starts_at timestamptz, period_end timestamptz, booked_until timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+#variable_conflict use_variable
+DECLARE
+	starts timestamptz[];
+	names text[];
+BEGIN
+	SELECT array_agg(open.starts_at ORDER BY open.starts_at), array_agg(coalesce(open.calendars, '') ORDER BY open.starts_at)
+	INTO starts, names
+	FROM yquota_internal.open_calendars(starts_at, period_end) AS open;
+	IF names <@ '{""}' THEN
+		RETURN;
+	END IF;
+	INSERT INTO yquota_internal.billed_calendar (until, project, calendars, amount)
+	WITH billed AS NOT MATERIALIZED (
+		SELECT entry.*, width_bucket(entry."from", starts) AS first_part,
+			   width_bucket(yquota_internal.last_instant(entry."from", entry."to"), starts) AS last_part
+		FROM yquota_internal.ledger_row AS entry
+		WHERE entry."from" >= starts_at AND entry."from" < period_end
+		  AND entry."to" <= period_end AND entry.booked_at <= booked_until
+	), part AS (
+		SELECT whole.project, whole.first_part AS number, whole.amount FROM billed AS whole
+		UNION ALL
+		SELECT divided.project, side.number, side.amount
+		FROM billed AS divided
+		CROSS JOIN LATERAL generate_series(divided.first_part + 1, divided.last_part) AS later (number)
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.segment_cost(divided.allocation, divided.project, divided.application_id, divided.username, divided.queue,
+				divided.node, divided."from", divided.execution_type, divided.waiting_factor, divided.corrects, divided.given_back,
+				starts[later.number], least(divided."to", coalesce(starts[later.number + 1], 'infinity'))) AS amount
+			OFFSET 0) AS cost
+		CROSS JOIN LATERAL (VALUES (later.number, cost.amount), (divided.first_part, - cost.amount)) AS side (number, amount)
+		WHERE divided.first_part < divided.last_part
+		UNION ALL
+		SELECT archived.project, greatest(width_bucket(archived.quarter_hour, starts), 1), archived.amount
+		FROM yquota_internal.archived_cost AS archived
+		WHERE archived.period_from >= starts_at AND archived.period_from < period_end
+		  AND archived.booked_after < booked_until
+	)
+	SELECT period_end, part.project, names[part.number], trim_scale(sum(part.amount))
+	FROM part
+	GROUP BY part.project, names[part.number]
+	HAVING sum(part.amount) <> 0;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.bill_calendars(timestamptz, timestamptz, timestamptz) IS
+	'Divide the charges of a period by the calendars that were open, and store the sums for bills.  Only rows that were booked up to an instant are on the bill';
 
 CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -226,6 +292,9 @@ BEGIN
 		amount = yquota_internal.period_amount(period.starts_at, period_end, booked_until)
 	FROM yquota_internal.period AS period
 	WHERE closing.until = period_end AND period.until = period_end;
+	PERFORM yquota_internal.bill_calendars(period.starts_at, period_end, booked_until)
+	FROM yquota_internal.period AS period
+	WHERE period.until = period_end;
 	-- all later postings get a later booking time
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', yquota_internal.instant_text(period_end)));
 	RETURN booked_until;
@@ -428,6 +497,21 @@ CREATE FUNCTION yquota_internal.verify_periods()
 						OFFSET 0) AS booked
 	WHERE period.closed_at IS NOT NULL
 	  AND period.amount <> booked.amount
+	UNION ALL
+	SELECT 'charges of a bill by calendar differ from the ledger', format('%s in the period until %s', compared.project, compared.until),
+		   trim_scale(compared.booked)::text, trim_scale(compared.divided)::text
+	FROM (SELECT period.until, side.project, sum(side.booked) AS booked, sum(side.divided) AS divided
+		  FROM (SELECT DISTINCT billed.until FROM yquota_internal.billed_calendar AS billed) AS known
+		  JOIN yquota_internal.period AS period USING (until)
+		  CROSS JOIN LATERAL (
+			SELECT amounts.project, amounts.amount AS booked, 0 AS divided
+			FROM yquota_internal.period_amounts(period.starts_at, period.until, period.closed_at) AS amounts
+			UNION ALL
+			SELECT billed.project, 0, billed.amount
+			FROM yquota_internal.billed_calendar AS billed
+			WHERE billed.until = period.until) AS side
+		  GROUP BY period.until, side.project) AS compared
+	WHERE compared.booked <> compared.divided
 	UNION ALL
 	SELECT 'cost of archived history differs from its opening balance', opening.project,
 		   trim_scale(opening.charged)::text, trim_scale(archived.amount)::text

@@ -375,6 +375,44 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
 	'Return the cost on each day of a range, divided exactly at the midnights of a time zone.  The default time zone is that of bills.  Other rules are those of cost_between()';
 
+-- Calendars.  The window is divided where calendars open or close.
+
+CREATE FUNCTION yquota_internal.cost_by_calendar_as_owner("from" timestamptz, "to" timestamptz, by text[])
+	RETURNS TABLE (calendars text, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+	cuts timestamptz[];
+	names text[];
+BEGIN
+	PERFORM yquota_internal.check_report('cost_by_calendar', by, "from", "to");
+	SELECT array_agg(open.starts_at ORDER BY open.starts_at), array_agg(open.calendars ORDER BY open.starts_at)
+	INTO cuts, names
+	FROM yquota_internal.open_calendars("from", "to") AS open;
+	RETURN QUERY
+	SELECT names[cost.part], cost.project, cost.username, cost.queue, cost.application_id,
+		   cost.execution_type, cost.node, cost.container_id, trim_scale(sum(cost.amount))
+	FROM yquota_internal.cost_in_parts(cuts || "to", by) AS cost
+	GROUP BY names[cost.part], cost.project, cost.username, cost.queue, cost.application_id,
+			 cost.execution_type, cost.node, cost.container_id;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_by_calendar_as_owner(timestamptz, timestamptz, text[]) IS
+	'The result of cost_by_calendar() for the calling role';
+
+CREATE FUNCTION yquota.cost_by_calendar("from" timestamptz, "to" timestamptz, by text[] DEFAULT '{project}')
+	RETURNS TABLE (calendars text, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.cost_by_calendar(timestamptz, timestamptz, text[]) IS
+	'Return the cost in a window, divided by the calendars that were open, such as night.  Calendars are NULL for the rest of the time.  The rows add up exactly to those of cost_between(), whose other rules hold, too';
+
 -- The most expensive groups, and their growth.
 
 CREATE FUNCTION yquota_internal.top_costs_as_owner(

@@ -133,3 +133,59 @@ CREATE FUNCTION yquota.bill(project text, ends_at date)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, date) IS
 	'Return the bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills';
+
+CREATE FUNCTION yquota_internal.bill_by_calendar_as_owner(project text, ends_at timestamptz)
+	RETURNS TABLE (subject text, calendars text, amount numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+	period record;
+	projects text[];
+BEGIN
+	PERFORM yquota_internal.check_bill(bill_by_calendar_as_owner.project, bill_by_calendar_as_owner.ends_at);
+	projects := yquota_internal.family_of(bill_by_calendar_as_owner.project);
+	IF EXISTS (SELECT FROM yquota_internal.billed_calendar AS billed WHERE billed.until = bill_by_calendar_as_owner.ends_at) THEN
+		RETURN QUERY
+		SELECT billed.project, nullif(billed.calendars, ''), - billed.amount
+		FROM yquota_internal.billed_calendar AS billed
+		WHERE billed.until = bill_by_calendar_as_owner.ends_at AND billed.project = ANY (projects)
+		ORDER BY billed.project, billed.calendars;
+		RETURN;
+	END IF;
+	SELECT * INTO period FROM yquota_internal.billed_period(bill_by_calendar_as_owner.ends_at);
+	RETURN QUERY
+	SELECT cost.project, NULL::text, - cost.amount
+	FROM yquota_internal.booked_cost(period.starts_at, bill_by_calendar_as_owner.ends_at, '{project}',
+									 period.closed_at, of_projects => projects) AS cost
+	WHERE cost.amount <> 0
+	ORDER BY cost.project COLLATE "C";
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.bill_by_calendar_as_owner(text, timestamptz) IS
+	'The result of bill_by_calendar() for the calling role';
+
+CREATE FUNCTION yquota.bill_by_calendar(project text, ends_at timestamptz)
+	RETURNS TABLE (subject text, calendars text, amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.bill_by_calendar(text, timestamptz) IS
+	'Return the charges on the bill of a project and its sub-projects, divided by the calendars that were open.  The closed period ends at an instant.  The rows add up to the charges of bill(), and never change';
+
+CREATE FUNCTION yquota_internal.bill_by_calendar_as_owner(project text, ends_at date)
+	RETURNS TABLE (subject text, calendars text, amount numeric)
+	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT * FROM yquota_internal.bill_by_calendar_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
+$$;
+COMMENT ON FUNCTION yquota_internal.bill_by_calendar_as_owner(text, date) IS
+	'The result of bill_by_calendar() for the calling role';
+
+CREATE FUNCTION yquota.bill_by_calendar(project text, ends_at date)
+	RETURNS TABLE (subject text, calendars text, amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.bill_by_calendar(text, date) IS
+	'Return the charges on the bill of a project and its sub-projects by the calendars that were open.  The closed period ends where a date begins in the time zone of bills';

@@ -29,6 +29,13 @@ BEGIN
 			WINDOW before_and_this AS (ORDER BY b.line)
 		), item AS (
 			SELECT line.item, min(line.line) AS place, sum(line.shown) AS shown FROM line GROUP BY line.item
+		), divided AS (
+			SELECT b.calendars, b.subject, row_number() OVER by_calendar AS place,
+				   round(before.amount + sum(b.amount) OVER by_calendar, 2) - round(before.amount + sum(b.amount) OVER by_calendar - b.amount, 2) AS shown
+			FROM yquota_internal.bill_by_calendar_as_owner(bill_html_as_owner.project, bill_html_as_owner.ends_at) AS b
+			CROSS JOIN (SELECT coalesce(sum(line.amount), 0) AS amount FROM line
+						WHERE line.line < (SELECT item.place FROM item WHERE item.item = 'charge')) AS before
+			WINDOW by_calendar AS (ORDER BY b.calendars COLLATE "C" NULLS LAST, b.subject COLLATE "C")
 		)
 		SELECT yquota_internal.html_page(
 			format('Bill of %s, %s to %s', bill_html_as_owner.project,
@@ -48,7 +55,12 @@ BEGIN
 									THEN ' of the bill until ' || yquota_internal.html_time(line.corrected_period, zone) END),
 						yquota_internal.html(line.subject), yquota_internal.html(line.queue), yquota_internal.html(line.username),
 						yquota_internal.html(line.application_id), yquota_internal.html_cents(line.shown)), '' ORDER BY line.line)
-					 FROM line), 1))));
+					 FROM line), 1),
+				CASE WHEN EXISTS (SELECT FROM divided WHERE divided.calendars IS NOT NULL) THEN
+					'<h2>Charges by calendar</h2>' || yquota_internal.html_table('{Calendars,Project,Credits}',
+						(SELECT string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td></tr>', CASE WHEN divided.calendars IS NULL THEN 'none' ELSE yquota_internal.html(divided.calendars) END,
+							yquota_internal.html(divided.subject), yquota_internal.html_cents(divided.shown)), '' ORDER BY divided.place)
+						 FROM divided), 1) END)));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_html_as_owner(text, timestamptz) IS

@@ -59,6 +59,39 @@ CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timesta
 COMMENT ON FUNCTION yquota_internal.calendar_in_force(text, timestamptz) IS
 	'Return the calendar point in force at an instant for a resource type; NULL if its price group never had a calendar';
 
+CREATE FUNCTION yquota_internal.open_calendars("from" timestamptz, "to" timestamptz)
+	RETURNS TABLE (starts_at timestamptz, calendars text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH point AS MATERIALIZED (
+			SELECT "from" AS at
+			UNION
+			SELECT f.effective_at FROM yquota.calendar_factor AS f WHERE f.effective_at > "from" AND f.effective_at < "to"
+		), priced AS MATERIALIZED (
+			SELECT DISTINCT f.price_group FROM yquota.calendar_factor AS f
+		), opened AS (
+			SELECT point.at,
+				   (SELECT string_agg(DISTINCT in_force.calendar, ', ' ORDER BY in_force.calendar)
+					FROM priced
+					CROSS JOIN LATERAL (
+						SELECT f.calendar FROM yquota.calendar_factor AS f
+						WHERE f.price_group = priced.price_group AND f.effective_at <= point.at
+						ORDER BY f.effective_at DESC
+						LIMIT 1) AS in_force) AS names
+			FROM point
+		), change AS (
+			SELECT opened.at, opened.names, lag(coalesce(opened.names, '')) OVER (ORDER BY opened.at) AS before
+			FROM opened
+		)
+		SELECT change.at, change.names
+		FROM change
+		WHERE change.before IS DISTINCT FROM coalesce(change.names, '')
+		ORDER BY change.at;
+$$;
+COMMENT ON FUNCTION yquota_internal.open_calendars(timestamptz, timestamptz) IS
+	'Return the names of the calendars that were open in at least one price group; NULL while none was.  There is a row for the first instant, and one for each change before the second instant';
+
 -- Windows are computed only from dates and local times, whatever the time zone of the session.  A local time that a
 -- change of clocks skips is read with the offset before the change.  If a local time occurs twice, the second
 -- occurrence is used.

@@ -77,8 +77,8 @@ CREATE VIEW yquota_internal.privilege AS
 			-- reports and credit of the caller's own projects, and queries about queues, which are open
 			-- to all
 			('FUNCTION', '{EXECUTE}', 'member', '{
-				application_priority,balance_at,bill,bill_html,check_queue_access,cluster_name,configuration_advice,
-				cost_between,cost_by_day,diff_hadoop_configuration,explain_charge,explain_opportunistic_price,
+				application_priority,balance_at,bill,bill_by_calendar,bill_html,check_queue_access,cluster_name,configuration_advice,
+				cost_between,cost_by_calendar,cost_by_day,diff_hadoop_configuration,explain_charge,explain_opportunistic_price,
 				explain_reservation,export_hadoop_configuration,federated_bill,federated_cost,federated_top_costs,
 				federation_status,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
 				place_application,preemption_cost,price_quote,read_notifications,release_hold,report_html,

@@ -92,6 +92,9 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.9);
 	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1.5);
+	-- a calendar that was open in the period that is closed below
+	INSERT INTO yquota.calendar_factor (price_group, effective_at, factor, calendar) VALUES
+		('GENERAL', '-infinity', 1, NULL), ('GENERAL', '2021-03-02 09:20+00', 1, 'morning'), ('GENERAL', '2021-03-02 09:25+00', 1, NULL);
 	CREATE FUNCTION public.pass(request yquota.allocate_request) RETURNS yquota.allocate_request
 		LANGUAGE sql RETURN request;
 	INSERT INTO yquota.request_interceptor (position, function) VALUES (1, 'public.pass');
