@@ -567,11 +567,19 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Set on_exhausted to stop new work of the project.';
 	END IF;
+	-- the rows would no longer apply to the project
+	IF TG_OP = 'UPDATE' AND (EXISTS (SELECT FROM yquota.price_factor AS f WHERE f.dimension = 'project' AND f.name = OLD.name)
+							 OR EXISTS (SELECT FROM yquota.charging_rule AS r WHERE r.project = OLD.name))
+	THEN
+		RAISE EXCEPTION 'cannot rename project "%" because it has price factors or charging rules of its own', OLD.name
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Insert a new project with its own price factors and charging rules.';
+	END IF;
 	RETURN COALESCE(NEW, OLD);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_project() IS
-	'Refuse to delete or rename a project to which containers were charged';
+	'Refuse to delete or rename a project to which containers were charged, and to rename a project that has its own prices';
 
 -- The trigger takes its lock before any project is locked, because other transactions lock a project while they hold
 -- one of these locks.

@@ -159,5 +159,13 @@ SELECT amount, scale(amount), amount = 31e-18 * 37e-6 * 11e-6 * 13e-6 * 17e-6 * 
 FROM yquota.charge WHERE container_id = 'tiny';
 SELECT amount FROM yquota.explain_charge('tiny');
 SELECT * FROM yquota.verify();
+
+-- a project with prices of its own keeps its name
+INSERT INTO yquota.project (name) VALUES ('contract'), ('summed'), ('free');
+INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('project', 'contract', 0.9);
+INSERT INTO yquota.charging_rule (project, charging_mode) VALUES ('summed', 'sum');
+UPDATE yquota.project SET name = 'other' WHERE name = 'contract';
+UPDATE yquota.project SET name = 'other' WHERE name = 'summed';
+UPDATE yquota.project SET name = 'other' WHERE name = 'free';
 \c postgres
 DROP DATABASE yquota_label_factor;
