@@ -229,20 +229,58 @@ CREATE FUNCTION yquota_internal.refuse_beyond_limits(
 DECLARE
 	refusals text[] := '{}';
 	refusal text;
+	container record;
+	number integer;
+	-- the limits, by number, with what counts under each so far
+	messages text[];
+	maxima integer[];
+	maximum_resources yquota.resource[];
+	counts bigint[];
+	used yquota.resource[];
+	-- pairs of an application with its user and queue, and of the number of a limit, in the order of checks
+	requesters bigint[];
+	numbers bigint[];
 BEGIN
-	FOR place IN 1 .. cardinality(application_ids) LOOP
-		SELECT format('opportunistic_limit: %s %s', l.scope, l.name) INTO refusal
-		FROM yquota_internal.limits_of_sharing(application_ids[place], usernames[place], queues[place]) AS l
-		CROSS JOIN LATERAL (
-			SELECT count(*) AS containers, coalesce(yquota.sum(g.allocation), '[]') AS allocation
-			FROM unnest(application_ids[:place - 1], usernames[:place - 1], queues[:place - 1], allocations[:place - 1], refusals)
-				AS g (application_id, username, queue, allocation, refusal)
-			WHERE g.refusal IS NULL AND CASE l.scope WHEN 'queue' THEN g.queue = l.name OR starts_with(g.queue, l.name || '.')
-				WHEN 'user' THEN g.username = l.name ELSE g.application_id = l.name END) AS given
-		WHERE l.containers + given.containers >= l.maximum_containers
-		   OR yquota_internal.exceeds(l.allocation OPERATOR(yquota.+) given.allocation OPERATOR(yquota.+) allocations[place], l.maximum_resource)
-		LIMIT 1;
-		refusals[place] := refusal;
+	WITH known AS MATERIALIZED (
+		SELECT one.requester, l.*, dense_rank() OVER (ORDER BY l.scope, l.name) AS number
+		FROM (SELECT DISTINCT a.*, dense_rank() OVER (ORDER BY a.application_id, a.username, a.queue) AS requester
+			  FROM unnest(application_ids, usernames, queues) AS a (application_id, username, queue)) AS one
+		CROSS JOIN LATERAL yquota_internal.limits_of_sharing(one.application_id, one.username, one.queue) WITH ORDINALITY
+			AS l (scope, name, maximum_containers, maximum_resource, containers, allocation, place)
+	)
+	SELECT once.messages, once.maxima, once.maximum_resources, once.counts, once.used, pairs.requesters, pairs.numbers
+	INTO messages, maxima, maximum_resources, counts, used, requesters, numbers
+	FROM (SELECT array_agg(format('opportunistic_limit: %s %s', k.scope, k.name) ORDER BY k.number) AS messages,
+				 array_agg(k.maximum_containers ORDER BY k.number) AS maxima, array_agg(k.maximum_resource ORDER BY k.number) AS maximum_resources,
+				 array_agg(k.containers ORDER BY k.number) AS counts, array_agg(k.allocation ORDER BY k.number) AS used
+		  FROM (SELECT DISTINCT ON (known.number) known.* FROM known ORDER BY known.number) AS k) AS once
+	CROSS JOIN (SELECT array_agg(k.requester ORDER BY k.requester, k.place) AS requesters, array_agg(k.number ORDER BY k.requester, k.place) AS numbers
+				FROM known AS k) AS pairs;
+	FOR container IN
+		SELECT asked.allocation, coalesce(checked.numbers, '{}') AS numbers
+		FROM (SELECT a.*, dense_rank() OVER (ORDER BY a.application_id, a.username, a.queue) AS requester
+			  FROM unnest(application_ids, usernames, queues, allocations) WITH ORDINALITY
+				AS a (application_id, username, queue, allocation, place)) AS asked
+		LEFT JOIN (SELECT p.requester, array_agg(p.number ORDER BY p.place) AS numbers
+				   FROM unnest(requesters, numbers) WITH ORDINALITY AS p (requester, number, place)
+				   GROUP BY p.requester) AS checked ON checked.requester = asked.requester
+		ORDER BY asked.place
+	LOOP
+		refusal := NULL;
+		FOREACH number IN ARRAY container.numbers LOOP
+			IF counts[number] >= maxima[number]
+				OR yquota_internal.exceeds(used[number] OPERATOR(yquota.+) container.allocation, maximum_resources[number])
+			THEN
+				refusal := messages[number];
+				EXIT;
+			END IF;
+		END LOOP;
+		refusals := array_append(refusals, refusal);
+		CONTINUE WHEN refusal IS NOT NULL;
+		FOREACH number IN ARRAY container.numbers LOOP
+			counts[number] := counts[number] + 1;
+			used[number] := used[number] OPERATOR(yquota.+) container.allocation;
+		END LOOP;
 	END LOOP;
 	RETURN refusals;
 END
