@@ -69,9 +69,9 @@ CREATE FUNCTION yquota_internal.archived_reservation_since(project text, reserva
 COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) IS
 	'Return the credits of archived rows of a reservation of a project, and of containers in its queue, from an instant on.  The result is exact for stored instants and for the starts of quarter-hours';
 
--- The function computes the holds for all reservations of a project together.
+-- The function computes all holds for reservations together.
 CREATE FUNCTION yquota_internal.reservation_spending(
-	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
+	projects text[], hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
 	archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, amount numeric)
 	-- PL/pgSQL keeps the plans; making them takes longer than running them
@@ -79,17 +79,19 @@ CREATE FUNCTION yquota_internal.reservation_spending(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
+DECLARE
+	payers CONSTANT text[] := ARRAY(SELECT DISTINCT p FROM unnest(projects) AS p);
 BEGIN
 	RETURN QUERY
 	WITH held AS MATERIALIZED (
-		SELECT h.* FROM unnest(hold_ids, reservation_ids, queues, instants) AS h (hold_id, reservation_id, queue, since)
+		SELECT h.* FROM unnest(projects, hold_ids, reservation_ids, queues, instants) AS h (project, hold_id, reservation_id, queue, since)
 	)
 	SELECT held.hold_id, yquota_internal.charge_since(segment, held.since)
 		   - CASE WHEN is_past AND segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
 	FROM yquota_internal.ledger_segment AS segment
-	JOIN held ON held.queue = segment.queue AND segment."to" >= held.since
+	JOIN held ON held.project = segment.project AND held.queue = segment.queue AND segment."to" >= held.since
 		AND (segment."to" > held.since OR segment."from" = segment."to")
-	WHERE segment.project = reservation_spending.project
+	WHERE segment.project = ANY (payers)
 	  AND segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
 	UNION ALL
 	SELECT held.hold_id,
@@ -98,34 +100,35 @@ BEGIN
 					* yquota_internal.reservation_amount(charge.project, charge.username, charge.queue, charge.allocation, charge.reserved_factor,
 						greatest(charge."from", held.since), CASE WHEN is_past THEN least(charge."to", at) ELSE charge."to" END) END
 	FROM yquota.reservation_charge AS charge
-	JOIN held ON held.reservation_id = charge.reservation_id
+	JOIN held ON held.project = charge.project AND held.reservation_id = charge.reservation_id
 		AND charge."to" > held.since AND (NOT is_past OR charge."from" < at)
-	WHERE charge.project = reservation_spending.project
+	WHERE charge.project = ANY (payers)
 	UNION ALL
 	SELECT held.hold_id, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, held.since), at)
 	FROM yquota.container
-	JOIN held ON held.queue = container.queue AND greatest(container.settled_at, held.since) < at
-	WHERE container.project = reservation_spending.project
+	JOIN held ON held.project = container.project AND held.queue = container.queue AND greatest(container.settled_at, held.since) < at
+	WHERE container.project = ANY (payers)
 	UNION ALL
 	SELECT held.hold_id, yquota_internal.accrued(accruing.allocation, accruing.factors,
 												 greatest(accruing."from", held.since), least(accruing."to", at))
 	FROM yquota_internal.accruing_segment AS accruing
-	JOIN held ON held.reservation_id = accruing.reservation_id
+	JOIN held ON held.project = accruing.project AND held.reservation_id = accruing.reservation_id
 		AND greatest(accruing."from", held.since) < least(accruing."to", at)
-	WHERE accruing.project = reservation_spending.project
+	WHERE accruing.project = ANY (payers)
 	UNION ALL
-	SELECT held.hold_id, yquota_internal.archived_reservation_since(project, held.reservation_id, held.queue, held.since)
+	SELECT held.hold_id, yquota_internal.archived_reservation_since(held.project, held.reservation_id, held.queue, held.since)
 		   - CASE WHEN is_past AND archived IS NOT NULL THEN
-			   yquota_internal.archived_reservation_since(project, held.reservation_id, held.queue, yquota_internal.next_quarter_hour(at))
-			   + yquota_internal.archived_within_quarter_hour(project, NULL, held.queue, held.reservation_id, at, archived) ELSE 0 END
+			   yquota_internal.archived_reservation_since(held.project, held.reservation_id, held.queue, yquota_internal.next_quarter_hour(at))
+			   + yquota_internal.archived_within_quarter_hour(held.project, NULL, held.queue, held.reservation_id, at, archived) ELSE 0 END
 	FROM held
 	WHERE held.since < (SELECT yquota_internal.archive_horizon());
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
-	'Return the cost to the project of reservations, and of the project''s containers in their queues, from an instant of each reservation to another instant.  The n-th elements of the arrays belong together';
+COMMENT ON FUNCTION yquota_internal.reservation_spending(text[], bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
+	'Return the cost to projects of reservations, and of the projects'' containers in their queues, from an instant of each reservation to another instant.  The n-th elements of the arrays belong together';
 
-CREATE FUNCTION yquota_internal.running_spending(project text, hold_ids bigint[], application_ids text[], instants timestamptz[], at timestamptz)
+CREATE FUNCTION yquota_internal.running_spending(
+	projects text[], hold_ids bigint[], application_ids text[], instants timestamptz[], at timestamptz)
 	RETURNS TABLE (hold_id bigint, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
 	SET search_path = pg_catalog, pg_temp
@@ -133,17 +136,27 @@ CREATE FUNCTION yquota_internal.running_spending(project text, hold_ids bigint[]
 	SET enable_nestloop = off
 	AS $$
 #variable_conflict use_column
+DECLARE
+	-- the index of applications names ranges of 64 pages, half a megabyte for each hold
+	reads_all CONSTANT boolean := pg_relation_size('yquota.container') < 524288::bigint * cardinality(hold_ids);
 BEGIN
 	RETURN QUERY
-	SELECT held.hold_id, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, held.since), at)
-	FROM yquota.container
-	JOIN unnest(hold_ids, application_ids, instants) AS held (hold_id, application_id, since)
-		ON held.application_id = container.application_id AND greatest(container.settled_at, held.since) < at
-	WHERE container.project = running_spending.project;
+	SELECT held.hold_id, yquota_internal.sum_accrued(running.allocation, running.factors, greatest(running.settled_at, held.since), at)
+	FROM (
+		SELECT c.project, c.application_id, c.allocation, c.factors, c.settled_at
+		FROM yquota.container AS c WHERE reads_all
+		UNION ALL
+		SELECT c.project, c.application_id, c.allocation, c.factors, c.settled_at
+		FROM yquota.container AS c WHERE NOT reads_all AND c.application_id = ANY (application_ids)
+	) AS running
+	JOIN unnest(projects, hold_ids, application_ids, instants) AS held (project, hold_id, application_id, since)
+		ON held.application_id = running.application_id AND held.project = running.project
+		AND greatest(running.settled_at, held.since) < at
+	GROUP BY held.hold_id;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.running_spending(text, bigint[], text[], timestamptz[], timestamptz) IS
-	'Return the accrued cost to the project of running containers of applications, from an instant of each to another.  Reads all containers.  The arrays go together';
+COMMENT ON FUNCTION yquota_internal.running_spending(text[], bigint[], text[], timestamptz[], timestamptz) IS
+	'Return the accrued cost to projects of running containers of applications, from an instant of each to another.  The arrays go together';
 
 CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts numeric[], replaced_at timestamptz[], at timestamptz) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -156,30 +169,26 @@ CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts num
 COMMENT ON FUNCTION yquota_internal.amount_held(numeric, numeric[], timestamptz[], timestamptz) IS
 	'Return the amount of a hold at an instant, computed from columns of its row';
 
--- The function computes all holds of a project at once, so that it reads the ledger only once.  It begins at the time
--- of the oldest hold.
+-- The function computes all holds of projects at once, so that it reads ledger and containers only once.  It reads the
+-- ledger from the time of the oldest hold on.
 --
 -- The oldest hold of an application is used up first (semantics/charging 8.8).  Let h(j, k) be the sum of its holds j
 -- to k.  For each j up to k, subtract the spending since hold j from h(j, k).  The greatest of these results is the
 -- outstanding amount of holds 1 to k.  It is never below 0.
-CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived yquota_internal.ledger_segment[])
-	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
+CREATE FUNCTION yquota_internal.holds_by(projects text[], at timestamptz, archived yquota_internal.ledger_segment[])
+	RETURNS TABLE (project text, hold_id bigint, application_id text, spent numeric, outstanding numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
 	BEGIN ATOMIC
 		WITH held AS MATERIALIZED (
-			SELECT hold.hold_id, coalesce(hold.application_id, hold.reservation_id) AS holder, hold.application_id,
+			SELECT hold.project, hold.hold_id, coalesce(hold.application_id, hold.reservation_id) AS holder, hold.application_id,
 				   hold.reservation_id, hold.queue, hold.held_at, at < yquota.statement_clock() AS is_past,
 				   CASE WHEN hold.replaced_at IS NULL THEN hold.amount
 						ELSE yquota_internal.amount_held(hold.amount, hold.replaced_amounts, hold.replaced_at, at) END AS amount
 			FROM yquota.hold
-			WHERE hold.project = holds_by.project AND at < hold.expires_at
+			WHERE hold.project = ANY (projects) AND at < hold.expires_at
 			  AND CASE WHEN at < yquota.statement_clock()
 					   THEN hold.held_at <= at AND (hold.released_at IS NULL OR at < hold.released_at)
 					   ELSE hold.released_at IS NULL END
-		), scan AS (
-			-- the index of applications names ranges of 64 pages, half a megabyte for each hold
-			SELECT pg_relation_size('yquota.container') < 524288 * count(*) AS is_shorter
-			FROM held WHERE held.application_id IS NOT NULL
 		), cost AS (
 			SELECT part.hold_id, trim_scale(sum(part.amount)) AS spent
 			FROM (
@@ -188,64 +197,55 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 					   - CASE WHEN held.is_past AND segment."to" > at
 							  THEN yquota_internal.charge_since(segment, at) ELSE 0 END AS amount
 				FROM yquota_internal.ledger_segment AS segment
-				JOIN held ON held.application_id = segment.application_id AND segment."to" >= held.held_at
+				JOIN held ON held.application_id = segment.application_id AND held.project = segment.project AND segment."to" >= held.held_at
 					AND (segment."to" > held.held_at OR segment."from" = segment."to")
-				WHERE segment.project = holds_by.project
+				WHERE segment.project = ANY (projects)
 				  AND segment."to" >= (SELECT min(held.held_at) FROM held WHERE held.application_id IS NOT NULL)
 				UNION ALL
-				SELECT held.hold_id,
-					   yquota_internal.accrued(container.allocation, container.factors,
-											   greatest(container.settled_at, held.held_at), at)
-				FROM yquota.container
-				JOIN held ON held.application_id = container.application_id
-					AND greatest(container.settled_at, held.held_at) < at
-				WHERE container.project = holds_by.project
-				  AND NOT (SELECT scan.is_shorter FROM scan)
-				UNION ALL
 				SELECT running.hold_id, running.amount
-				FROM (SELECT array_agg(held.hold_id) AS ids, array_agg(held.application_id) AS application_ids,
+				FROM (SELECT array_agg(held.project) AS projects, array_agg(held.hold_id) AS ids, array_agg(held.application_id) AS application_ids,
 							 array_agg(held.held_at) AS instants
 					  FROM held WHERE held.application_id IS NOT NULL
-					  HAVING (SELECT scan.is_shorter FROM scan)) AS applied
+					  HAVING count(*) > 0) AS applied
 				CROSS JOIN LATERAL yquota_internal.running_spending(
-					holds_by.project, applied.ids, applied.application_ids, applied.instants, at) AS running
+					applied.projects, applied.ids, applied.application_ids, applied.instants, at) AS running
 				UNION ALL
-				SELECT held.hold_id, yquota_internal.archived_since(holds_by.project, held.application_id, held.held_at)
+				SELECT held.hold_id, yquota_internal.archived_since(held.project, held.application_id, held.held_at)
 					   - CASE WHEN held.is_past AND archived IS NOT NULL THEN
-						   yquota_internal.archived_since(holds_by.project, held.application_id, yquota_internal.next_quarter_hour(at))
-						   + yquota_internal.archived_within_quarter_hour(holds_by.project, held.application_id, NULL, NULL, at, archived) ELSE 0 END
+						   yquota_internal.archived_since(held.project, held.application_id, yquota_internal.next_quarter_hour(at))
+						   + yquota_internal.archived_within_quarter_hour(held.project, held.application_id, NULL, NULL, at, archived) ELSE 0 END
 				FROM held
 				-- reads the horizon once: calling archived_since() takes longer than the rest
 				WHERE held.application_id IS NOT NULL AND held.held_at < (SELECT yquota_internal.archive_horizon())
 				UNION ALL
 				SELECT of_reservation.hold_id, of_reservation.amount
-				FROM (SELECT array_agg(held.hold_id) AS ids, array_agg(held.reservation_id) AS reservation_ids,
+				FROM (SELECT array_agg(held.project) AS projects, array_agg(held.hold_id) AS ids, array_agg(held.reservation_id) AS reservation_ids,
 							 array_agg(held.queue) AS queues, array_agg(held.held_at) AS instants, bool_or(held.is_past) AS is_past
 					  FROM held WHERE held.reservation_id IS NOT NULL
 					  HAVING count(*) > 0) AS reserved
 				CROSS JOIN LATERAL yquota_internal.reservation_spending(
-					holds_by.project, reserved.ids, reserved.reservation_ids, reserved.queues, reserved.instants, at, reserved.is_past, archived) AS of_reservation
+					reserved.projects, reserved.ids, reserved.reservation_ids, reserved.queues, reserved.instants, at, reserved.is_past, archived) AS of_reservation
 			) AS part
 			GROUP BY part.hold_id
 		)
-		SELECT covering.hold_id, covering.application_id, covering.spent,
+		SELECT covering.project, covering.hold_id, covering.application_id, covering.spent,
 			   trim_scale(covering.outstanding - coalesce(lag(covering.outstanding) OVER earlier, 0))
 		FROM (
-			SELECT live.hold_id, live.holder, live.application_id, live.held_at, live.spent,
+			SELECT live.project, live.hold_id, live.holder, live.application_id, live.held_at, live.spent,
 				   greatest(live.held + max(live.amount - live.held - live.spent) OVER earlier, 0) AS outstanding
 			FROM (
-				SELECT held.hold_id, held.holder, held.application_id, held.held_at, held.amount,
+				SELECT held.project, held.hold_id, held.holder, held.application_id, held.held_at, held.amount,
 					   coalesce(cost.spent, 0) AS spent, sum(held.amount) OVER earlier AS held
 				FROM held
 				LEFT JOIN cost ON cost.hold_id = held.hold_id
-				WINDOW earlier AS (PARTITION BY held.holder ORDER BY held.held_at, held.hold_id)
+				WINDOW earlier AS (PARTITION BY held.project, held.holder ORDER BY held.held_at, held.hold_id)
 			) AS live
-			WINDOW earlier AS (PARTITION BY live.holder ORDER BY live.held_at, live.hold_id)
+			WINDOW earlier AS (PARTITION BY live.project, live.holder ORDER BY live.held_at, live.hold_id)
 		) AS covering
-		WINDOW earlier AS (PARTITION BY covering.holder ORDER BY covering.held_at, covering.hold_id);
+		WINDOW earlier AS (PARTITION BY covering.project, covering.holder ORDER BY covering.held_at, covering.hold_id);
 	END;
-COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the result of holds_at().  If the instant is before the archive horizon, the last argument is archived_segments_around() the instant; otherwise it is NULL';
+COMMENT ON FUNCTION yquota_internal.holds_by(text[], timestamptz, yquota_internal.ledger_segment[]) IS
+	'Return the rows of holds_at() for projects.  If the instant is before the archive horizon, the last argument is archived_segments_around() the instant; otherwise it is NULL';
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
@@ -260,7 +260,7 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 BEGIN
 	RETURN QUERY
 	SELECT found.hold_id, found.application_id, found.spent, found.outstanding
-	FROM yquota_internal.holds_by(holds_at.project, holds_at.at, NULL) AS found;
+	FROM yquota_internal.holds_by(ARRAY[holds_at.project], holds_at.at, NULL) AS found;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
@@ -290,6 +290,35 @@ CREATE VIEW yquota_internal.held_credit AS
 	GROUP BY held.project;
 COMMENT ON VIEW yquota_internal.held_credit IS
 	'Outstanding holds of projects and all their descendants; no row for a project without holds';
+
+-- The watch over thresholds needs the holds of many projects.  A call of holds_at() for each of them would read the
+-- ledger as often.
+CREATE FUNCTION yquota_internal.held_by_projects(projects text[]) RETURNS TABLE (project text, held numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	-- reads the ledger once, whatever the planner knows about the number of holds
+	SET enable_nestloop = off
+	AS $$
+#variable_conflict use_column
+DECLARE
+	owners text[];
+	names text[];
+	holders text[];
+BEGIN
+	SELECT array_agg(member.project), array_agg(member.name) INTO owners, names
+	FROM (SELECT p.project, p.project AS name FROM unnest(projects) AS p (project)
+		  UNION ALL
+		  SELECT family.ancestor, family.member FROM yquota_internal.project_family AS family WHERE family.ancestor = ANY (projects)) AS member;
+	holders := ARRAY(SELECT live_hold.project FROM yquota_internal.live_hold INTERSECT SELECT n FROM unnest(names) AS n);
+	RETURN QUERY
+	SELECT member.project, trim_scale(sum(found.outstanding))
+	FROM yquota_internal.holds_by(holders, yquota.statement_clock(), NULL) AS found
+	JOIN unnest(owners, names) AS member (project, name) ON member.name = found.project
+	GROUP BY member.project;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.held_by_projects(text[]) IS
+	'Return the rows of held_credit for projects';
 
 CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE

@@ -97,10 +97,11 @@ CREATE FUNCTION yquota_internal.held_at(project text, at timestamptz, archived y
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
 	AS $$
+DECLARE
+	projects CONSTANT text[] := yquota_internal.family_of(project);
 BEGIN
 	RETURN (SELECT trim_scale(coalesce(sum(hold.outstanding), 0))
-			FROM unnest(yquota_internal.family_of(held_at.project)) AS member (name)
-			CROSS JOIN LATERAL yquota_internal.holds_by(member.name, held_at.at, archived) AS hold);
+			FROM yquota_internal.holds_by(projects, held_at.at, archived) AS hold);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.held_at(text, timestamptz, yquota_internal.ledger_segment[]) IS

@@ -267,8 +267,8 @@ BEGIN
 		SELECT 'spending_threshold', crossed.subject, yquota_internal.crossing_detail(crossed, project.on_exhausted::text),
 			   now_at, yquota_internal.crossing_figures(crossed, coalesce(
 				   -- reads the holds of these projects once
-				   ((SELECT jsonb_object_agg(holds.project, holds.held) FROM yquota_internal.held_credit AS holds
-					 WHERE holds.project = ANY (ARRAY(SELECT fresh.project FROM fresh))) ->> crossed.project)::numeric, 0))
+				   ((SELECT jsonb_object_agg(holds.project, holds.held)
+					 FROM yquota_internal.held_by_projects(ARRAY(SELECT DISTINCT fresh.project FROM fresh)) AS holds) ->> crossed.project)::numeric, 0))
 		FROM fresh AS crossed JOIN yquota.project ON project.name = crossed.project
 		ORDER BY crossed.project, crossed.fraction, crossed.remaining DESC, crossed.lasts_less_than DESC, crossed.grant_id, crossed.before_expiry DESC
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING

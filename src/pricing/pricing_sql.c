@@ -29,10 +29,12 @@
 #include "utils/timestamp.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_accrued);
+PG_FUNCTION_INFO_V1(yq_sql_add_accrued);
 PG_FUNCTION_INFO_V1(yq_sql_cost_under_terms);
 PG_FUNCTION_INFO_V1(yq_sql_divide_half_even);
 PG_FUNCTION_INFO_V1(yq_sql_dominant);
 PG_FUNCTION_INFO_V1(yq_sql_factor_names);
+PG_FUNCTION_INFO_V1(yq_sql_finish_sum_accrued);
 PG_FUNCTION_INFO_V1(yq_sql_invalidate_prices);
 PG_FUNCTION_INFO_V1(yq_sql_pin_prices);
 PG_FUNCTION_INFO_V1(yq_sql_price_intervals);
@@ -44,12 +46,12 @@ PG_FUNCTION_INFO_V1(yq_sql_weight);
 
 /* -- amounts and rates ----------------------------------------------------- */
 
-/* Return the rate class of the allocation in argument 0 and the factors in argument 1, which may be NULL. */
+/* Return the rate class of the allocation in an argument and the factors in the next one, which may be NULL. */
 static YqRateClass *
-class_of_arguments(FunctionCallInfo fcinfo, uint64 *weight)
+class_of_arguments(FunctionCallInfo fcinfo, int argument, uint64 *weight)
 {
-	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(0);
-	ArrayType  *factors = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(argument);
+	ArrayType  *factors = PG_ARGISNULL(argument + 1) ? NULL : PG_GETARG_ARRAYTYPE_P(argument + 1);
 
 	(void) yq_rate_class_refresh();
 	return yq_rate_class_require(allocation, factors, weight);
@@ -67,24 +69,57 @@ finite_instant(FunctionCallInfo fcinfo, int argument)
 	return instant;
 }
 
-/* accrued(allocation, factors, from_at, to_at) is not strict, because "factors" may be NULL. */
-Datum
-yq_sql_accrued(PG_FUNCTION_ARGS)
+/* Compute the cost of a class from one instant to another, from four arguments.  Returns false if one is NULL. */
+static bool
+accrued_by_arguments(FunctionCallInfo fcinfo, int argument, YqWide *amount)
 {
 	uint64		weight;
 	YqRateClass *rate_class;
 	TimestampTz from_at;
 	TimestampTz to_at;
+
+	if (PG_ARGISNULL(argument) || PG_ARGISNULL(argument + 2) || PG_ARGISNULL(argument + 3))
+		return false;
+	rate_class = class_of_arguments(fcinfo, argument, &weight);
+	from_at = finite_instant(fcinfo, argument + 2);
+	to_at = finite_instant(fcinfo, argument + 3);
+	/* nothing accrues before from_at */
+	yq_rate_class_cost(rate_class, weight, from_at, Max(from_at, to_at), amount, NULL);
+	return true;
+}
+
+/* accrued(allocation, factors, from_at, to_at) is not strict, because "factors" may be NULL. */
+Datum
+yq_sql_accrued(PG_FUNCTION_ARGS)
+{
 	YqWide		amount;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+	if (!accrued_by_arguments(fcinfo, 0, &amount))
 		PG_RETURN_NULL();
-	rate_class = class_of_arguments(fcinfo, &weight);
-	from_at = finite_instant(fcinfo, 2);
-	to_at = finite_instant(fcinfo, 3);
-	/* nothing accrues before from_at */
-	yq_rate_class_cost(rate_class, weight, from_at, Max(from_at, to_at), &amount, NULL);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&amount));
+}
+
+/* add_accrued(state, allocation, factors, from_at, to_at) */
+Datum
+yq_sql_add_accrued(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = yq_require_aggregate(fcinfo, "sum_accrued()");
+	YqWide	   *sum = PG_ARGISNULL(0) ? MemoryContextAllocZero(context, sizeof(YqWide)) : (YqWide *) PG_GETARG_POINTER(0);
+	YqWide		amount;
+
+	if (accrued_by_arguments(fcinfo, 1, &amount))
+		yq_wide_add(sum, &amount);
+	PG_RETURN_POINTER(sum);
+}
+
+/* finish_sum_accrued(state) */
+Datum
+yq_sql_finish_sum_accrued(PG_FUNCTION_ARGS)
+{
+	(void) yq_require_aggregate(fcinfo, "sum_accrued()");
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_NUMERIC(yq_wide_to_numeric((YqWide *) PG_GETARG_POINTER(0)));
 }
 
 /* dominant(allocation, factors, from_at, to_at) */
@@ -98,7 +133,7 @@ yq_sql_dominant(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	rate_class = class_of_arguments(fcinfo, &weight);
+	rate_class = class_of_arguments(fcinfo, 0, &weight);
 	yq_rate_class_cost(rate_class, weight, finite_instant(fcinfo, 2),
 					   finite_instant(fcinfo, 3), &amount, &dominant);
 	if (dominant == NULL)
@@ -117,7 +152,7 @@ yq_sql_rate(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	rate_class = class_of_arguments(fcinfo, &weight);
+	rate_class = class_of_arguments(fcinfo, 0, &weight);
 	yq_rate_class_cost_at(rate_class, weight, finite_instant(fcinfo, 2), USECS_PER_SEC,
 						  &rate, &dominant);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&rate));

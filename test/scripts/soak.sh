@@ -37,6 +37,7 @@ short=(
 )
 tests=(
 	"${short[@]}"
+	test/property/alerts.pl
 	test/property/allocation.pl
 	test/property/arrival.pl
 	test/property/books.pl
