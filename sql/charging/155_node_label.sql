@@ -145,6 +145,24 @@ $$;
 COMMENT ON FUNCTION yquota_internal.keep_label_history() IS
 	'Refuse labels in the future and labels of unknown nodes.  Record the role that set a label, and the time';
 
+-- A transaction with an older snapshot would not split the segments of containers that it does not see.
+CREATE FUNCTION yquota_internal.require_present_prices() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.sees_commits()
+		AND yquota_internal.prices_changed_from((SELECT coalesce(max(p.version), 0) FROM yquota.pricing_change AS p)) <> 'infinity'
+	THEN
+		RAISE EXCEPTION 'could not serialize access due to a concurrent change of prices'
+			USING ERRCODE = 'serialization_failure',
+				HINT = 'The transaction might succeed if retried.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.require_present_prices() IS
+	'Refuse a label in a transaction that does not see the newest change of prices, which may be the first factor of a label';
+
 CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -158,6 +176,9 @@ DECLARE
 BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
+	END IF;
+	IF labels_from IS NULL THEN
+		PERFORM yquota_internal.require_present_prices();
 	END IF;
 	-- the first point of a node begins a time for which no label was known
 	SELECT array_agg(DISTINCT f.node), min(f.effective_at) INTO nodes, changed_from
