@@ -19,29 +19,30 @@ import java.util.Properties;
 import java.util.regex.Pattern;
 
 /**
- * Sends a file of container events to yquota with JDBC, by batches that the driver rewrites.
+ * Sends a file of container events to yquota with JDBC, in batches that the driver rewrites to INSERTs of many rows.
  *
  * <pre>java -cp postgresql.jar ContainerFeed.java jdbc:postgresql://HOST/DATABASE?user=USER SOURCE FILE</pre>
  *
- * <p>SOURCE is the name of the feed.  A line of FILE is one event: the values of {@link #COLUMNS}, separated by tabs;
- * an empty value is one that is not known.
+ * <p>SOURCE is the name of the feed.  Each line of FILE is one event: the values of {@link #COLUMNS}, separated by
+ * tabs.  An empty value means unknown.
  *
- * <p>A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
- * nothing.  The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
- * aside in yquota.feed_reject.
+ * <p>If the answer to a batch is lost, the program sends the batch again.  You may also send the whole file again,
+ * because events that yquota already knows change nothing.  The exit status is 0 when all events are sent.  Events that
+ * the server will never accept are printed, and set aside in yquota.feed_reject.
  */
 public final class ContainerFeed {
 	private static final List<String> COLUMNS = Arrays.asList("event", "container_id", "occurred_at", "project",
 		"application_id", "username", "queue", "node", "allocation", "execution_type", "exit_status");
 	private static final String INSERT = "INSERT INTO yquota.container_event (" + String.join(", ", COLUMNS)
 		+ ", source) VALUES (" + "?, ".repeat(COLUMNS.size()) + "?)";
-	/** The driver makes INSERTs of 128 rows, and of less for what is left. */
+	/** The driver makes INSERTs of 128 rows, and smaller ones for the rest of a batch. */
 	private static final int BATCH_EVENTS = 512;
 	private static final long LONGEST_PAUSE_MS = 10_000;
 
 	/**
-	 * Classes and codes of SQLSTATE: what may pass, and what an administrator has to mend.  All else is refused for
-	 * good.  The driver says 08 where there is no connection, or where one broke.
+	 * Classes and codes of SQLSTATE after which the program retries, and of those that an administrator must repair.
+	 * After any other error, the program sets the row aside.  The driver reports 08 if there is no connection, or if it
+	 * broke.
 	 */
 	private static final Pattern MAY_PASS = Pattern.compile("(08|40|53(?!400)|57|58|25006|55P03).*");
 	private static final Pattern TO_BE_MENDED = Pattern.compile("(28|3D|3F|XX|42501|42883|42P01).*");
@@ -49,12 +50,12 @@ public final class ContainerFeed {
 	private static final String REJECT = "SELECT yquota.reject_call(?, jsonb_build_object('table', 'yquota.container_event',"
 		+ " 'row', jsonb_strip_nulls(jsonb_object(?, ?))), ?, ?)";
 
-	/** What the database is asked for, in one transaction. */
+	/** Work in the database, in one transaction. */
 	private interface Work {
 		void doWith(Connection connection) throws SQLException;
 	}
 
-	/** An event as the driver takes it. */
+	/** An event in the types of the driver. */
 	private static final class Event {
 		private final String[] values;
 		private final OffsetDateTime occurredAt;
@@ -89,7 +90,7 @@ public final class ContainerFeed {
 	private final String url;
 	private final String source;
 	private Connection connection;
-	/** one that may have been reported before this program began */
+	/** whether an earlier run of the program may have reported a problem */
 	private boolean mayHaveProblem = true;
 
 	private ContainerFeed(String url, String source) {
@@ -104,7 +105,7 @@ public final class ContainerFeed {
 			properties.setProperty("ApplicationName", "ContainerFeed");
 			properties.setProperty("connectTimeout", "10");
 			properties.setProperty("socketTimeout", "60");
-			// unlike getConnection(), no error of it tells the URL, which may have a password
+			// its errors, unlike those of getConnection(), never contain the URL, which may have a password
 			connection = DriverManager.getDriver(url).connect(url, properties);
 			connection.setAutoCommit(false);
 		}
@@ -122,7 +123,7 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** Does work and commits it, again and again while that fails for a reason that may pass or be mended. */
+	/** Does the work and commits it, and repeats this after errors that a retry or an administrator may solve. */
 	private void untilDone(Work work) throws SQLException, InterruptedException {
 		for (long pause = 100;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
 			try {
@@ -149,7 +150,7 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** Tells what the feed waits for; without an SQLSTATE, that it goes on. */
+	/** Reports the problem for which the feed waits; without an SQLSTATE, that the feed continues. */
 	private void reportProblem(String state, String message) {
 		try (PreparedStatement statement = connected().prepareStatement("SELECT yquota.report_feed_problem(?, ?, ?)")) {
 			statement.setString(1, source);
@@ -163,7 +164,7 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** Sets a row aside that the server refuses, or that cannot even be sent. */
+	/** Sets aside a row that the server refuses, or that cannot even be sent. */
 	private void refuse(List<String> names, String[] values, String state, String message) throws InterruptedException {
 		String[] texts = Arrays.stream(values).map(value -> value.isEmpty() ? null : value).toArray(String[]::new);
 
@@ -184,7 +185,7 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** The server's message, without the text of the batch. */
+	/** Returns the server's message, without the text of the batch. */
 	private static String reason(SQLException e) {
 		return e.getNextException() == null ? e.getMessage() : e.getNextException().getMessage();
 	}
@@ -201,7 +202,7 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** Sends events in one transaction; where one fails it, halves until that event stands alone. */
+	/** Sends events in one transaction. If it fails, halves the batch until the bad event is alone. */
 	private void send(List<Event> events) throws SQLException, InterruptedException {
 		try {
 			untilDone(connection -> insert(connection, events));
@@ -241,7 +242,7 @@ public final class ContainerFeed {
 		System.err.printf("sent %d events in %.1f s%n", count, (System.nanoTime() - began) / 1e9);
 	}
 
-	/** Prints how far the feed is, and what the books could not take of what it sent. */
+	/** Prints the progress of the feed, and the rows that were set aside. */
 	private void report(Connection connection) throws SQLException {
 		try (PreparedStatement status = connection.prepareStatement(
 				"SELECT events, waiting, rejected, rejected_calls FROM yquota.feed_status WHERE source = ?");

@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 /*
- * Sends a file of container events to yquota with node-postgres, a batch as JSON in one INSERT.
+ * Sends a file of container events to yquota with node-postgres. Each batch is one INSERT with a JSON parameter.
  *
  *     container_feed.js SOURCE FILE
  *
- * SOURCE is the name of the feed. A line of FILE is one event: the values of COLUMNS, separated by tabs; an empty
- * value is one that is not known. libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
+ * SOURCE is the name of the feed. Each line of FILE is one event: the values of COLUMNS, separated by tabs. An empty
+ * value means unknown. libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
  *
- * A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
- * nothing. The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
- * aside in yquota.feed_reject.
+ * If the answer to a batch is lost, the program sends the batch again. You may also send the whole file again, because
+ * events that yquota already knows change nothing. The exit status is 0 when all events are sent. Events that the
+ * server will never accept are printed, and set aside in yquota.feed_reject.
  */
 'use strict';
 
@@ -25,7 +25,8 @@ const INSERT = `INSERT INTO yquota.container_event (${COLUMNS}, source)
 const BATCH_EVENTS = 500;
 const LONGEST_PAUSE_MS = 10000;
 
-// Classes and codes of SQLSTATE: what may pass, and what an administrator has to mend. All else is refused for good.
+// Classes and codes of SQLSTATE after which the program retries, and of those that an administrator must repair. After
+// any other error, the program sets the row aside.
 const MAY_PASS = /^(08|40|53(?!400)|57|58|25006|55P03)/;
 const TO_BE_MENDED = /^(28|3D|3F|XX|42501|42883|42P01)/;
 
@@ -35,7 +36,7 @@ class Feed {
 	constructor(source) {
 		this.source = source;
 		this.client = null;
-		// one that was reported before this program began
+		// an earlier run of the program may have reported a problem
 		this.mayHaveProblem = true;
 	}
 
@@ -44,7 +45,7 @@ class Feed {
 			const client = new Client({
 				application_name: 'container_feed', connectionTimeoutMillis: 10000, query_timeout: 60000, keepAlive: true,
 			});
-			// A connection that breaks between two statements fails the next one.
+			// If a connection breaks between two statements, the next statement fails.
 			client.on('error', (error) => console.error(`connection: ${error.message}`));
 			client.on('notice', (notice) => console.error(`${notice.severity}: ${notice.message}`));
 			await client.connect();
@@ -59,7 +60,7 @@ class Feed {
 		await client?.end().catch((error) => console.error(`closing the connection: ${error.message}`));
 	}
 
-	/** Does work, again and again while that fails for a reason that may pass or be mended. */
+	/** Does the work, and repeats it after errors that a retry or an administrator may solve. */
 	async untilDone(work) {
 		for (let pause = 100; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
 			try {
@@ -70,7 +71,7 @@ class Feed {
 				}
 				return result;
 			} catch (error) {
-				// An error that is not the server's is node's own: no connection, or one that broke.
+				// An error without a code of the server is node's own: there is no connection, or it broke.
 				const isToBeMended = error instanceof DatabaseError && TO_BE_MENDED.test(error.code);
 				if (error instanceof DatabaseError && !isToBeMended && !MAY_PASS.test(error.code)) {
 					throw error;
@@ -87,7 +88,7 @@ class Feed {
 		}
 	}
 
-	/** Tells what the feed waits for; without a code, that it goes on. */
+	/** Reports the problem for which the feed waits; without a code, that the feed continues. */
 	async reportProblem(code, message) {
 		try {
 			await (await this.connected()).query('SELECT yquota.report_feed_problem($1, $2, $3)', [this.source, code, message]);
@@ -97,7 +98,7 @@ class Feed {
 		}
 	}
 
-	/** Sets a row aside that the server refuses, or that cannot even be sent. */
+	/** Sets aside a row that the server refuses, or that cannot even be sent. */
 	async refuse(row, code, message, detail) {
 		const json = JSON.stringify(row, (key, value) => value ?? undefined);
 		console.error(`refused: SQLSTATE ${code}: ${message}: ${json}`);
@@ -108,7 +109,7 @@ class Feed {
 		}
 	}
 
-	/** Sends events in one statement; where one fails it, halves until that event stands alone. */
+	/** Sends events in one statement. If it fails, halves the batch until the bad event is alone. */
 	async send(events) {
 		try {
 			await this.untilDone((client) => client.query(INSERT, [this.source, JSON.stringify(events)]));
@@ -134,7 +135,7 @@ class Feed {
 				await this.refuse({ line }, '22P02', `${values.length} values`);
 				continue;
 			}
-			// Times stay text: a Date of JavaScript has milliseconds, the events have microseconds.
+			// Times stay text, because a Date of JavaScript has only milliseconds, and events have microseconds.
 			batch.push(Object.fromEntries(COLUMNS.map((column, i) => [column, values[i] || null])));
 			count++;
 			if (batch.length === BATCH_EVENTS) {
@@ -148,7 +149,7 @@ class Feed {
 		console.error(`sent ${count} events in ${((performance.now() - began) / 1000).toFixed(1)} s`);
 	}
 
-	/** Prints how far the feed is, and what the books could not take of what it sent. */
+	/** Prints the progress of the feed, and the rows that were set aside. */
 	async report(client) {
 		const status = await client.query(
 			'SELECT events, waiting, rejected, rejected_calls FROM yquota.feed_status WHERE source = $1', [this.source]);

@@ -1,14 +1,15 @@
-// Container_feed sends a file of container events to yquota with pgx, a batch as arrays in one INSERT.
+// Container_feed sends a file of container events to yquota with pgx. Each batch is one INSERT with an array for each
+// column.
 //
 //	container_feed SOURCE FILE
 //
-// SOURCE is the name of the feed. A line of FILE is one event: the values of insert's columns but the source, separated
-// by tabs; an empty value is one that is not known. libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the
+// SOURCE is the name of the feed. Each line of FILE is one event: the values of insert's columns except the source,
+// separated by tabs. An empty value means unknown. libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the
 // database is.
 //
-// A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
-// nothing. The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
-// aside in yquota.feed_reject.
+// If the answer to a batch is lost, the program sends the batch again. You may also send the whole file again, because
+// events that yquota already knows change nothing. The exit status is 0 when all events are sent. Events that the
+// server will never accept are printed, and set aside in yquota.feed_reject.
 package main
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Each parameter but the last is a column of the whole batch.
+// Each parameter except the last has the values of one column of the batch.
 const insert = `
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type,
@@ -53,8 +54,8 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// Classes and codes of SQLSTATE: what may pass (but 53400), and what an administrator has to mend. All else is refused
-// for good.
+// Classes and codes of SQLSTATE after which the program retries (except 53400), and of those that an administrator must
+// repair. After any other error, the program sets the row aside.
 var (
 	mayPass    = regexp.MustCompile(`^(08|40|53[0-35-9A-Z]|57|58|25006|55P03)`)
 	toBeMended = regexp.MustCompile(`^(28|3D|3F|XX|42501|42883|42P01)`)
@@ -69,7 +70,7 @@ type feed struct {
 	source     string
 	config     *pgx.ConnConfig
 	connection *pgx.Conn
-	// one that may have been reported before this program began
+	// whether an earlier run of the program may have reported a problem
 	mayHaveProblem bool
 }
 
@@ -80,7 +81,7 @@ func newFeed(source string) (*feed, error) {
 	}
 	config.ConnectTimeout = 10 * time.Second
 	config.RuntimeParams["application_name"] = "container_feed"
-	// Nothing that stays in the session: PgBouncer may hand out another one for the next statement.
+	// Leave nothing in the session, because PgBouncer may use another session for the next statement.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		log.Printf("%s: %s", notice.Severity, notice.Message)
@@ -95,7 +96,7 @@ func (f *feed) disconnect() {
 	}
 }
 
-// untilDone does work, again and again while that fails for a reason that may pass or be mended.
+// untilDone does the work, and repeats it after errors that a retry or an administrator may solve.
 func (f *feed) untilDone(work func(context.Context) error) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longestPause) {
 		err := f.try(work)
@@ -106,7 +107,7 @@ func (f *feed) untilDone(work func(context.Context) error) error {
 			}
 			return nil
 		}
-		// An error that is not the server's is pgx's own: no connection, or one that broke.
+		// An error that the server has not reported is pgx's own: there is no connection, or it broke.
 		var refusal *pgconn.PgError
 		isRefusal := errors.As(err, &refusal)
 		isToBeMended := isRefusal && toBeMended.MatchString(refusal.Code)
@@ -123,7 +124,7 @@ func (f *feed) untilDone(work func(context.Context) error) error {
 	}
 }
 
-// reportProblem tells what the feed waits for; without a code, that it goes on.
+// reportProblem reports the problem for which the feed waits; without a code, that the feed continues.
 func (f *feed) reportProblem(code, message string) {
 	err := f.try(func(ctx context.Context) error {
 		_, err := f.connection.Exec(ctx, "SELECT yquota.report_feed_problem($1, nullif($2, ''), $3)", f.source, code, message)
@@ -135,7 +136,7 @@ func (f *feed) reportProblem(code, message string) {
 	}
 }
 
-// refuse sets a row aside that the server refuses, or that cannot even be sent.
+// refuse sets aside a row that the server refuses, or that cannot even be sent.
 func (f *feed) refuse(names, values []string, code, message, detail string) {
 	texts := make([]*string, len(values))
 
@@ -188,7 +189,7 @@ func (f *feed) insert(ctx context.Context, events []event) error {
 	return err
 }
 
-// send sends events in one statement; where one fails it, it halves until that event stands alone.
+// send sends events in one statement. If it fails, send halves the batch until the bad event is alone.
 func (f *feed) send(events []event) error {
 	err := f.untilDone(func(ctx context.Context) error { return f.insert(ctx, events) })
 	var refusal *pgconn.PgError
@@ -253,7 +254,7 @@ func readEvent(line string) (event, error) {
 	return event{values, at}, err
 }
 
-// report prints how far the feed is, and what the books could not take of what it sent.
+// report prints the progress of the feed, and the rows that were set aside.
 func (f *feed) report(ctx context.Context) error {
 	var events, waiting, rejected, setAside int64
 	var what, state, reason string

@@ -3,12 +3,12 @@
 
     container_feed.py SOURCE FILE
 
-SOURCE is the name of the feed.  A line of FILE is one event: the values of COLUMNS, separated by tabs; an empty
-value is one that is not known.  libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
+SOURCE is the name of the feed.  Each line of FILE is one event: the values of COLUMNS, separated by tabs.  An empty
+value means unknown.  libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
 
-A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
-nothing.  The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
-aside in yquota.feed_reject.
+If the answer to a batch is lost, the program sends the batch again.  You may also send the whole file again, because
+events that yquota already knows change nothing.  The exit status is 0 when all events are sent.  Events that the
+server will never accept are printed, and set aside in yquota.feed_reject.
 """
 
 import re
@@ -26,7 +26,8 @@ CONNECTION = {"autocommit": True, "application_name": "container_feed", "connect
               "tcp_user_timeout": 60_000}
 LONGEST_PAUSE_S = 10
 
-# Classes and codes of SQLSTATE: what may pass, and what an administrator has to mend.  All else is refused for good.
+# Classes and codes of SQLSTATE after which the program retries, and of those that an administrator must repair.  After
+# any other error, the program sets the row aside.
 MAY_PASS = re.compile("08|40|53(?!400)|57|58|25006|55P03")
 TO_BE_MENDED = re.compile("28|3D|3F|XX|42501|42883|42P01")
 
@@ -67,7 +68,7 @@ class Feed:
                     self.report_problem(None, None)
                 return result
             except psycopg.Error as error:
-                # Without a code it is psycopg's own: no connection, or one that broke.
+                # An error without a code is psycopg's own: there is no connection, or it broke.
                 is_lost = error.sqlstate is None and isinstance(error, psycopg.OperationalError)
                 is_to_be_mended = TO_BE_MENDED.match(error.sqlstate or "")
                 if not (is_lost or is_to_be_mended or MAY_PASS.match(error.sqlstate or "")):
