@@ -26,10 +26,10 @@ CREATE TABLE yquota.federated_budget (
 );
 COMMENT ON TABLE yquota.federated_budget IS
 	'Recurring credit of projects in all federated clusters together, leased to the clusters in shares.  A change takes effect at once';
-COMMENT ON COLUMN yquota.federated_budget.project IS 'primary key with period; here and, by the same name, in the clusters';
+COMMENT ON COLUMN yquota.federated_budget.project IS 'primary key with period; the project has the same name here and in the clusters';
 COMMENT ON COLUMN yquota.federated_budget.period IS 'day, week (from Monday on), month, quarter or year, of the time zone of bills here';
 COMMENT ON COLUMN yquota.federated_budget.amount IS 'credits per period, above 0, at most 10^30';
-COMMENT ON COLUMN yquota.federated_budget.starts_on IS 'default today; the period that it lies in counts whole, from that day on';
+COMMENT ON COLUMN yquota.federated_budget.starts_on IS 'default today. The amount of the first period is granted in full, for the days from this one on';
 COMMENT ON COLUMN yquota.federated_budget.clusters IS 'clusters that have the project; NULL (default) for all';
 COMMENT ON COLUMN yquota.federated_budget.lease_duration IS 'validity of a lease: default 6 hours, 1 minute to 31 days';
 COMMENT ON COLUMN yquota.federated_budget.lease_fraction IS 'part of the free credit that is leased at a time: default 0.5, above 0, at most 1';
@@ -81,7 +81,7 @@ COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this data
 COMMENT ON COLUMN yquota.budget_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget in the lease';
-COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for late spending, which was found after the rest of earlier leases of the cluster had been returned. The cluster is granted the other credits of the share';
+COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for late spending of earlier leases, found after their unspent credits had been returned. The cluster is granted the other credits of the share';
 COMMENT ON COLUMN yquota.budget_lease.expires_at IS 'end of the lease, not after the end of the period';
 COMMENT ON COLUMN yquota.budget_lease.offered_at IS 'clock here';
 COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later transaction makes the cluster take it';
