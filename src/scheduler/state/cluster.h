@@ -166,9 +166,6 @@ typedef struct YqClusterQueue
 	int		   *demanding_count;	/* per label */
 	bool		is_out_of_order;	/* the order must be computed again: see yq_cluster_order_leaf() */
 	bool		is_stale;		/* for the loader: listed in stale_queues */
-	void	   *source;			/* for the loader */
-
-
 } YqClusterQueue;
 
 /* A request for a node, for a rack, or anywhere. */
