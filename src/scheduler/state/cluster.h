@@ -224,7 +224,6 @@ typedef struct YqSchedulerKey
 	int			reservation_count;
 	int			reservation_room;
 	bool		is_changed;		/* a counter or a count may differ from the loaded value */
-	void	   *source;			/* for the loader */
 } YqSchedulerKey;
 
 typedef struct YqReservation
@@ -233,7 +232,6 @@ typedef struct YqReservation
 	YqClusterNode *node;
 	int64		container;		/* number of the container in its application */
 	const int64 *amounts;
-	void	   *source;			/* for the loader */
 } YqReservation;
 
 typedef struct YqClusterApplication
