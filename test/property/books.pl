@@ -298,9 +298,11 @@ sub add_submission
 	$terms{amount} = between(1, pick(2_000, 100_000)) if !$terms{by_quote} || chance(0.2);
 	push @{ $life->{submitted} }, [ $project, $id ];
 	$life->{holder} = $life->{submitted}[-1];
-	add('grant', $project, between(1, pick(100_000, 10_000_000)), 'grant', undef, chance(0.5) ? undef : $life->{to} - 1 + between(1, 30) * History::HOUR)
-	  foreach 1 .. between(0, 2);
+	add('grant', $project, between(1, pick(100_000, 100_000_000)), 'grant', undef, chance(0.5) ? undef : $life->{to} - 1 + between(1, 30) * History::HOUR)
+	  foreach 1 .. between(0, 3);
 	add('submit', $project, $id, \%terms);
+	add_events() if chance(0.5);
+	add_sequel_of_submission() foreach 1 .. between(0, 2);
 	return;
 }
 
@@ -429,6 +431,7 @@ sub random_history
 		add_events();
 		add_relabel() foreach 1 .. between(0, 2);
 		add_anything() foreach 1 .. between(1, 5);
+		add_submission() if chance(0.6);
 		add_ending();
 	}
 	add('check');
