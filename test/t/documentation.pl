@@ -12,7 +12,7 @@ use Test::More;
 # Each of these pages runs its examples in its own database. A block of sql runs as it stands. If a block of text
 # follows, that block must be its output. Blocks of other kinds are not run. The examples of docs/feeding.md run in
 # feeding_examples.pl.
-my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
+my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/clients.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
 	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
 my @all_pages = ('README.md', glob('docs/*.md'));
