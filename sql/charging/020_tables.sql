@@ -137,6 +137,8 @@ COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches t
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
 COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one applies again';
 COMMENT ON COLUMN yquota.price_factor.load IS 'load of node queues, a fraction, from which compute_prices() computed the factor (opportunistic_price); NULL for a factor set by hand. Only functions of the owner may set the load (42501)';
+COMMENT ON CONSTRAINT price_factor_check ON yquota.price_factor IS
+	'A load is at least 0 and at most 1, and its row has a factor.';
 
 CREATE TABLE yquota.charging_rule (
 	project text COLLATE "C" NOT NULL DEFAULT '',
@@ -170,6 +172,10 @@ COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any fee
 COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of its price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
 COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of its full price that a reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals. The full price is that of a container with all reserved resources';
 COMMENT ON COLUMN yquota.charging_rule.charging_mode IS 'dearest (default), sum or sum_of_groups. NULL in a rule of one project ends its own mode, so that the mode of all projects applies again';
+COMMENT ON CONSTRAINT charging_rule_mode_check ON yquota.charging_rule IS
+	'A rule of all projects sets charging_mode.';
+COMMENT ON CONSTRAINT charging_rule_project_check ON yquota.charging_rule IS
+	'Only the rule of all projects sets minimum_run_time, free_before_preemption, any_preemption_source, waiting_factor and reserved_factor.';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -408,6 +414,10 @@ COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer to which the row belongs; references credit_transfer; NULL for other kinds';
 COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all other rows';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes it safe to repeat the INSERT';
+COMMENT ON CONSTRAINT quota_grant_check1 ON yquota.quota_grant IS
+	'Only transfer_credit() writes grants of kind "transfer", which have a transfer_id.';
+COMMENT ON CONSTRAINT quota_grant_check2 ON yquota.quota_grant IS
+	'Only a negative grant of kind "transfer" has takes_from.';
 
 -- The log of events and the books.
 

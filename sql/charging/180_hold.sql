@@ -446,9 +446,7 @@ BEGIN
 	PERFORM yquota_internal.check_hold(application_id, amount, ttl, external_id);
 	SELECT p.quota_mode INTO mode FROM yquota.project AS p WHERE p.name = hold_as_owner.project;
 	IF NOT FOUND THEN
-		RAISE EXCEPTION 'project "%" does not exist', project
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Insert it into yquota.project.';
+		PERFORM yquota_internal.refuse_name('project', project);
 	END IF;
 	-- prevents a move of the project: a transaction that moves a project waits for this one, or this one waits for
 	-- it

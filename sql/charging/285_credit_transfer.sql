@@ -36,9 +36,7 @@ BEGIN
 	SELECT min(p.name) INTO unknown FROM unnest(ARRAY[from_project, to_project]) AS p (name)
 	WHERE NOT EXISTS (SELECT FROM yquota.project WHERE project.name = p.name);
 	IF unknown IS NOT NULL THEN
-		RAISE EXCEPTION 'project "%" does not exist', unknown
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Insert it into yquota.project.';
+		PERFORM yquota_internal.refuse_name('project', unknown);
 	END IF;
 	IF (SELECT count(DISTINCT coalesce(project.parent, '')) > 1 FROM yquota.project WHERE project.name IN (from_project, to_project)) THEN
 		RAISE EXCEPTION 'cannot transfer credit between projects "%" and "%"', from_project, to_project

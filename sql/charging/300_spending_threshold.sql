@@ -19,59 +19,8 @@ COMMENT ON COLUMN yquota.spending_threshold.remaining IS 'credits that are left,
 COMMENT ON COLUMN yquota.spending_threshold.before_expiry IS 'time before the expiry of a grant that still has credit: above 0, at most 10 years';
 COMMENT ON COLUMN yquota.spending_threshold.lasts_less_than IS 'threshold for the time that credit lasts if spending continues as in the last 24 hours: above 0, at most 10 years';
 
-CREATE FUNCTION yquota_internal.check_spending_threshold() RETURNS trigger
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	duration record;
-BEGIN
-	IF num_nonnulls(NEW.fraction, NEW.remaining, NEW.before_expiry, NEW.lasts_less_than) <> 1 THEN
-		RAISE EXCEPTION 'a spending threshold sets exactly one of fraction, remaining, before_expiry and lasts_less_than'
-			USING ERRCODE = 'check_violation',
-				DETAIL = format('The row sets %s.', coalesce(
-					(SELECT string_agg(set.key, ', ' ORDER BY set.key)
-					 FROM jsonb_each(jsonb_strip_nulls(to_jsonb(NEW) - 'project')) AS set), 'none')),
-				HINT = 'Insert a row for each.';
-	END IF;
-	FOR duration IN SELECT * FROM (VALUES ('before_expiry', NEW.before_expiry), ('lasts_less_than', NEW.lasts_less_than)) AS d (name, value)
-	LOOP
-		IF duration.value <= '0' OR duration.value > '10 years' THEN
-			RAISE EXCEPTION '% of a spending threshold cannot be %', duration.name, duration.value
-				USING ERRCODE = 'check_violation',
-					DETAIL = 'It must be longer than 0 and at most 10 years.';
-		END IF;
-	END LOOP;
-	IF abs(NEW.remaining) > 1e30 OR scale(NEW.remaining) > 54 THEN
-		RAISE EXCEPTION 'remaining of a spending threshold cannot be %', NEW.remaining
-			USING ERRCODE = 'check_violation',
-				DETAIL = 'It must be from -10^30 to 10^30, with at most 54 decimals.';
-	END IF;
-	RETURN NEW;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.check_spending_threshold() IS
-	'Refuse a row that sets no threshold, several thresholds, or one that is out of range.  The error says which values are allowed';
-CREATE TRIGGER check_columns BEFORE INSERT OR UPDATE ON yquota.spending_threshold
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_spending_threshold();
-
--- A trigger checks the range, because a CHECK constraint cannot give a hint.
-CREATE FUNCTION yquota_internal.refuse_percent() RETURNS trigger
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	value CONSTANT numeric := to_jsonb(NEW) ->> TG_ARGV[0];
-BEGIN
-	RAISE EXCEPTION '% of % in "%" is above 10', TG_ARGV[0], value, TG_TABLE_NAME
-		USING ERRCODE = 'check_violation',
-			HINT = format('The value is a fraction: write %s for %s percent.', trim_scale(value / 100), value);
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.refuse_percent() IS
-	'Refuse a row whose fraction looks like a percentage.  The argument of the trigger is the name of the column';
-CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.spending_threshold
-	FOR EACH ROW WHEN (NEW.fraction > 10 AND NEW.fraction <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('fraction');
+COMMENT ON CONSTRAINT spending_threshold_check ON yquota.spending_threshold IS
+	'A row sets exactly one of fraction, remaining, before_expiry and lasts_less_than. Insert a row for each.';
 
 CREATE VIEW yquota_internal.known_threshold AS
 	SELECT given.project, given.fraction, given.remaining, given.before_expiry, given.lasts_less_than,

@@ -136,8 +136,7 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM yquota.project AS visible
 				   WHERE visible.name = check_visible_project.project
 					 AND (yquota_internal.reads_balances() OR visible.name = ANY (yquota_internal.readable_projects()))) THEN
-		RAISE EXCEPTION 'project "%" does not exist', project
-			USING ERRCODE = 'foreign_key_violation';
+		PERFORM yquota_internal.refuse_name('project', project);
 	END IF;
 END
 $$;

@@ -153,7 +153,7 @@ COMMENT ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timest
 	'Return the rows of price that apply between two instants under the terms; NULL if the terms change no group';
 
 CREATE FUNCTION yquota_internal.terms_factors(terms jsonb) RETURNS yquota.price_factor[]
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -179,7 +179,7 @@ BEGIN
 			PERFORM yquota_internal.refuse_terms('A factor needs a "dimension", a "name" and a "factor" in range, and may have an "effective_at": ' || left(element::text, 200));
 		END IF;
 		IF factor.dimension = 'project' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = factor.name) THEN
-			PERFORM yquota_internal.refuse_terms(format('Project "%s" does not exist.', factor.name));
+			PERFORM yquota_internal.refuse_name('project', factor.name);
 		END IF;
 		IF EXISTS (SELECT FROM unnest(rows) AS r
 				   WHERE r.dimension = factor.dimension AND r.name = factor.name AND r.effective_at = factor.effective_at)

@@ -224,8 +224,7 @@ BEGIN
 	ELSIF of_project IS NOT NULL
 		AND NOT (EXISTS (SELECT FROM yquota.project AS p WHERE p.name = of_project)
 				 AND (yquota_internal.reads_all() OR of_project = ANY (yquota_internal.readable_projects()))) THEN
-		RAISE EXCEPTION 'project "%" does not exist', of_project
-			USING ERRCODE = 'undefined_object';
+		PERFORM yquota_internal.refuse_name('project', of_project);
 	END IF;
 END
 $$;

@@ -5,7 +5,7 @@
 --
 
 CREATE TABLE yquota.over_allocation (
-	resource_type text COLLATE "C" PRIMARY KEY,
+	resource_type text COLLATE "C" PRIMARY KEY CHECK (resource_type IN ('memory-mb', 'vcores')),
 	threshold numeric CHECK (threshold > 0 AND threshold <= 10 AND scale(threshold) <= 6),
 	preemption_threshold numeric
 		CHECK (preemption_threshold > 0 AND preemption_threshold <= 10 AND scale(preemption_threshold) <= 6),
@@ -16,28 +16,9 @@ COMMENT ON TABLE yquota.over_allocation IS
 COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores. The queue of a node counts no other types, as in Hadoop, so other types are refused';
 COMMENT ON COLUMN yquota.over_allocation.threshold IS 'part of the node''s total up to which OPPORTUNISTIC containers start by the measured use: above 0, at most 10, at most 6 decimals; NULL: they start by allocations alone';
 COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'part of the total above which OPPORTUNISTIC containers are killed or paused: same range, not below threshold; NULL: they never are';
-CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.over_allocation
-	FOR EACH ROW WHEN (NEW.threshold > 10 AND NEW.threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('threshold');
-CREATE TRIGGER refuse_percent_of_preemption BEFORE INSERT OR UPDATE ON yquota.over_allocation
-	FOR EACH ROW WHEN (NEW.preemption_threshold > 10 AND NEW.preemption_threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('preemption_threshold');
+COMMENT ON CONSTRAINT over_allocation_resource_type_check ON yquota.over_allocation IS
+	'As in Hadoop, only memory-mb and vcores decide whether a container starts at a node.';
 SELECT pg_extension_config_dump('yquota.over_allocation', '');
-
-CREATE FUNCTION yquota_internal.refuse_uncounted_type() RETURNS trigger
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	RAISE EXCEPTION 'the queue of a node does not count resource type "%"', NEW.resource_type
-		USING ERRCODE = 'check_violation',
-			  DETAIL = 'As in Hadoop, only memory-mb and vcores decide whether a container starts at a node.',
-			  HINT = 'Set thresholds of memory-mb and vcores.';
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.refuse_uncounted_type() IS
-	'Refuse thresholds for resource types other than those that node queues count';
-CREATE TRIGGER refuse_uncounted_type BEFORE INSERT OR UPDATE ON yquota.over_allocation
-	FOR EACH ROW WHEN (NEW.resource_type NOT IN ('memory-mb', 'vcores'))
-	EXECUTE FUNCTION yquota_internal.refuse_uncounted_type();
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.over_allocation
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 

@@ -82,14 +82,12 @@ COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb, te
 	'Return the earliest instant at which another value is in force after a row was inserted, updated or deleted; NULL when there is none.  If a column is given, only its value counts';
 
 CREATE FUNCTION yquota_internal.check_priced_project(project text) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
 	IF NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = check_priced_project.project) THEN
-		RAISE EXCEPTION 'project "%" does not exist', project
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Insert it into yquota.project.';
+		PERFORM yquota_internal.refuse_name('project', project);
 	END IF;
 END
 $$;
@@ -665,9 +663,7 @@ BEGIN
 	ELSIF report_outage.project IS NOT NULL
 		AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = report_outage.project)
 	THEN
-		RAISE EXCEPTION 'project "%" does not exist', report_outage.project
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Leave the project out for an outage of the whole cluster.';
+		PERFORM yquota_internal.refuse_name('project', report_outage.project);
 	END IF;
 
 	PERFORM yquota_internal.lock_pricing();

@@ -29,6 +29,8 @@ COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which the window
 COMMENT ON COLUMN yquota.price_calendar.factor IS '0 to 10^6, at most 6 decimals. Where windows of a group overlap, the lowest factor applies';
 COMMENT ON COLUMN yquota.price_calendar.valid_from IS 'no window is open before this instant; default -infinity';
 COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'no window is open from this instant on; default infinity';
+COMMENT ON CONSTRAINT price_calendar_weekdays_check ON yquota.price_calendar IS
+	'It must list at least one weekday, from 1 (Monday) to 7 (Sunday).';
 
 CREATE TABLE yquota.calendar_factor (
 	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,

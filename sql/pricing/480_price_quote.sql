@@ -51,9 +51,7 @@ BEGIN
 		AND NOT EXISTS (SELECT FROM yquota.project_balance AS balance
 						WHERE balance.project = check_price_quote.project)
 	THEN
-		RAISE EXCEPTION 'project "%" does not exist', project
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Leave the project out for a quote without its balance.';
+		PERFORM yquota_internal.refuse_name('project', project);
 	END IF;
 END
 $$;

@@ -146,6 +146,12 @@ COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OP
 COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. Hadoop has no such property, and none for the next column';
 COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that the queue and those below it may have, native units. A resource type that is not in it has no limit';
 COMMENT ON COLUMN yquota.queue.hold_policy IS 'submissions that hold the cost of their expected containers: all of them (quote), or those that ask for it (none). It applies to the queues below that have no value of their own. NULL up to root: none. Hadoop has no such property, so imports leave the column as it is';
+COMMENT ON CONSTRAINT queue_capacity_check ON yquota.queue IS
+	'It must be a percentage such as 12.5, a weight such as 2w, or a list such as [memory=10240,vcores=12].';
+COMMENT ON CONSTRAINT queue_maximum_capacity_check ON yquota.queue IS
+	'It must be a percentage such as 12.5, a weight such as 2w, or a list such as [memory=10240,vcores=12].';
+COMMENT ON CONSTRAINT queue_opportunistic_maximum_resource_check ON yquota.queue IS
+	'It must have at least one resource type, and no negative amount.';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
@@ -160,6 +166,10 @@ COMMENT ON TABLE yquota.queue_label IS
 COMMENT ON COLUMN yquota.queue_label.capacity IS 'as queue.capacity, of the label''s nodes';
 COMMENT ON COLUMN yquota.queue_label.maximum_capacity IS 'as queue.maximum_capacity, of the label''s nodes';
 COMMENT ON COLUMN yquota.queue_label.maximum_am_resource_percent IS 'fraction';
+COMMENT ON CONSTRAINT queue_label_capacity_check ON yquota.queue_label IS
+	'It must be a percentage such as 12.5, a weight such as 2w, or a list such as [memory=10240,vcores=12].';
+COMMENT ON CONSTRAINT queue_label_maximum_capacity_check ON yquota.queue_label IS
+	'It must be a percentage such as 12.5, a weight such as 2w, or a list such as [memory=10240,vcores=12].';
 
 CREATE TABLE yquota.queue_user (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
@@ -183,6 +193,8 @@ COMMENT ON COLUMN yquota.wildcard_template.path IS 'path with * for its last par
 COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_template IS 'as in queue, which wins';
 COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_leaf_template IS 'as in queue, which wins';
 COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_parent_template IS 'as in queue, which wins';
+COMMENT ON CONSTRAINT wildcard_template_path_check ON yquota.wildcard_template IS
+	'It must be the path of a queue followed by ".*", such as "root.users.*", and at most 2000 bytes long.';
 
 CREATE TYPE yquota.mapping_rule_kind AS ENUM ('legacy', 'application', 'json');
 COMMENT ON TYPE yquota.mapping_rule_kind IS
@@ -219,6 +231,10 @@ COMMENT ON COLUMN yquota.mapping_rule.custom_placement IS 'json: customPlacement
 COMMENT ON COLUMN yquota.mapping_rule.value IS 'json: the queue of policy setDefaultQueue';
 COMMENT ON COLUMN yquota.mapping_rule.create_queue IS 'json: create, whether the queue may be created';
 COMMENT ON COLUMN yquota.mapping_rule.fallback_result IS 'json: fallbackResult, the action when the queue cannot be used';
+COMMENT ON CONSTRAINT mapping_rule_has_target ON yquota.mapping_rule IS
+	'A rule of kind "json" sets policy, and no queue. Other rules set queue, and no column of JSON rules.';
+COMMENT ON CONSTRAINT mapping_rule_type_of_kind ON yquota.mapping_rule IS
+	'A rule of kind "application" has type "application", and a rule of kind "legacy" has another type.';
 
 CREATE TABLE yquota.workflow_priority_mapping (
 	position integer PRIMARY KEY,
@@ -256,6 +272,8 @@ COMMENT ON TABLE yquota.node_label IS
 	'Labels (partitions) of the cluster.  Hadoop keeps them outside of its configuration; import does not touch them';
 COMMENT ON COLUMN yquota.node_label.exclusive IS
 	'false: containers of the default partition may use idle nodes of this one';
+COMMENT ON CONSTRAINT node_label_name_check ON yquota.node_label IS
+	'It must consist of ASCII letters, digits, "_" and "-", begin with a letter or digit, and be at most 255 bytes long.';
 
 CREATE TABLE yquota.unmapped_property (
 	property text COLLATE "C" PRIMARY KEY CHECK (property LIKE 'yarn.scheduler.capacity.%' AND octet_length(property) <= 2000),
@@ -264,22 +282,8 @@ CREATE TABLE yquota.unmapped_property (
 COMMENT ON TABLE yquota.unmapped_property IS
 	'Properties of an imported capacity-scheduler.xml that have no column, or whose queue is not listed.  Kept for export, and for queues created later';
 COMMENT ON COLUMN yquota.unmapped_property.property IS 'full name of the property in Hadoop';
-
-CREATE FUNCTION yquota_internal.check_word(setting text, word text, VARIADIC words text[]) RETURNS boolean
-	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	IF word IS NULL OR word = ANY (words) THEN
-		RETURN true;
-	END IF;
-	RAISE EXCEPTION 'invalid value of %: "%"', setting, word
-		USING ERRCODE = 'check_violation',
-			HINT = format('Valid values are %s.', array_to_string(words, ' or '));
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.check_word(text, text, text[]) IS
-	'Check that the value of a setting is one of some words, or not set; an error names the words';
+COMMENT ON CONSTRAINT unmapped_property_property_check ON yquota.unmapped_property IS
+	'It must begin with "yarn.scheduler.capacity.", and be at most 2000 bytes long.';
 
 CREATE TABLE yquota.scheduler_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -367,8 +371,8 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_system_class text,
 	reservation_system_plan_follower text,
 	reservation_system_planfollower_time_step bigint,
-	preemption_candidate_order text CHECK (yquota_internal.check_word('preemption_candidate_order', preemption_candidate_order, 'newest', 'least_paid')),
-	preemption_mode text CHECK (yquota_internal.check_word('preemption_mode', preemption_mode, 'kill', 'advise')),
+	preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
+	preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),
 	preemption_balance_keeps_marks boolean,
 	end_expired_applications boolean,
 	opportunistic_allocation_enabled boolean,
@@ -405,8 +409,8 @@ CREATE TABLE yquota.scheduler_setting (
 	opportunistic_anywhere_order text CHECK (opportunistic_anywhere_order IN ('random', 'round_robin')),
 	opportunistic_ignores_places boolean,
 	opportunistic_maps_by_share boolean,
-	node_queue_order text CHECK (yquota_internal.check_word('node_queue_order', node_queue_order, 'arrival', 'shortest_first', 'application_priority', 'fair_by_user', 'closest_to_end')),
-	opportunistic_kill_order text CHECK (yquota_internal.check_word('opportunistic_kill_order', opportunistic_kill_order, 'last_started', 'least_paid', 'lowest_priority', 'furthest_from_end', 'fewest')),
+	node_queue_order text CHECK (node_queue_order IN ('arrival', 'shortest_first', 'application_priority', 'fair_by_user', 'closest_to_end')),
+	opportunistic_kill_order text CHECK (opportunistic_kill_order IN ('last_started', 'least_paid', 'lowest_priority', 'furthest_from_end', 'fewest')),
 	reservation_system_max_periodicity bigint,
 	reservation_system_smoothness_factor integer CHECK (reservation_system_smoothness_factor > 0),
 	reservation_system_favor_early_allocation boolean,
@@ -568,6 +572,12 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS
 	'true if opportunistic_maps_percent is the share of all map tasks. If not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS 'order in which OPPORTUNISTIC containers that wait at a node start: arrival (as in Hadoop; also if NULL), shortest_first, application_priority, fair_by_user or closest_to_end';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS 'order in which running OPPORTUNISTIC containers are killed when room is taken back: last_started (as in Hadoop; also if NULL), least_paid, lowest_priority, furthest_from_end or fewest';
+COMMENT ON CONSTRAINT scheduler_setting_opportunistic_application_maximum_resou_check ON yquota.scheduler_setting IS
+	'It must have at least one resource type, and no negative amount.';
+COMMENT ON CONSTRAINT scheduler_setting_opportunistic_user_maximum_resource_check ON yquota.scheduler_setting IS
+	'It must have at least one resource type, and no negative amount.';
+COMMENT ON CONSTRAINT resource_calculator_known ON yquota.scheduler_setting IS
+	'It must be empty, or name DefaultResourceCalculator or DominantResourceCalculator, with or without a package.';
 
 SELECT pg_extension_config_dump('yquota.queue', '');
 SELECT pg_extension_config_dump('yquota.queue_label', '');

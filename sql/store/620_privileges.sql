@@ -309,9 +309,7 @@ BEGIN
 			USING ERRCODE = 'undefined_object';
 	ELSIF allow_role_as_owner.kind = 'member'
 	  AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = allow_role_as_owner.project) THEN
-		RAISE EXCEPTION 'project "%" does not exist', allow_role_as_owner.project
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Insert it into yquota.project.';
+		PERFORM yquota_internal.refuse_name('project', allow_role_as_owner.project);
 	END IF;
 	-- run one call at a time, so that no call revokes privileges that a concurrent call grants
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;

@@ -98,7 +98,7 @@ CREATE VIEW yquota_internal.privilege AS
 				add_rate_class,add_weight,amount_beside_rollup,archived_ledger_segment,archived_within_quarter_hour,
 				assemble_mutation,balance_of,billing_day,billing_day_start,charge_since,chart,chart_amount_text,
 				chart_areas,chart_frame,chart_grid,chart_in_words,chart_legend,chart_now,chart_patterns,chart_step,
-				chart_steps,chart_style,chart_times,chart_x,chart_y,check_word,configuration_key,cost_since,
+				chart_steps,chart_style,chart_times,chart_x,chart_y,configuration_key,cost_since,
 				credit_instant,credit_of,cron_runs,default_cluster_name,demand,describe_changes,divide_half_even,
 				dominant,doubted_ends,duration,edit_children,edited_children,effective_queues,expired_loss,
 				factor_names,federation_figures,finish_accrued_sum,finish_pack_weights,finish_quarter_hours,

@@ -17,6 +17,8 @@ COMMENT ON COLUMN yquota.retention_setting.only_row IS 'primary key, always true
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed. If periods are closed at all, the billing periods in which it lies must be closed first. Rows of preempted_container are removed so many months after killed_at, rows of utilization_history after their quarter-hour. Reservations are removed so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. NULL: history is not archived, and they stay';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event from which those of the segments inherit; default yquota_archive, created when it does not exist. An existing schema belongs to the owner of yquota or to a superuser (42501)';
 COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'age of the oldest unsealed event at which the worker seals ledger and log, default 30 days; 0 leaves that to seal_history()';
+COMMENT ON CONSTRAINT retention_setting_archive_schema_check ON yquota.retention_setting IS
+	'It must not be empty, "yquota" or "yquota_internal".';
 
 CREATE FUNCTION yquota_internal.check_archive_schema(archive_schema name) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

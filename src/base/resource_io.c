@@ -148,12 +148,17 @@ name_is(Token name, const char *other)
 }
 
 static int
-not_whole_hint(Token name)
+not_whole_hint(Token name, Token amount)
 {
-	if (name_is(name, "vcores"))
-		return errhint("Use \"%s\" for fractions of a core.", "cpu-milli");
+	char		last = amount.start[amount.length - 1];
+
+	/* Kubernetes has the names cpu and memory */
+	if (name_is(name, "vcores") || name_is(name, "cpu"))
+		return errhint("Use \"%s\" for fractions of a core: {\"%s\": \"500m\"} is half a core.", "cpu-milli", "cpu-milli");
 	if (name_is(name, "yarn.io/gpu"))
-		return errhint("Use \"%s\" for fractions of a device.", "gpu-milli");
+		return errhint("Use \"%s\" for fractions of a device: {\"%s\": \"500m\"} is half a device.", "gpu-milli", "gpu-milli");
+	if (name_is(name, "memory-mb") && strchr("MGTPE", last) != NULL)
+		return errhint("Write \"%.*si\" with a binary suffix, or whole MiB as a bare number.", amount.length, amount.start);
 	if (name_is(name, "memory-mb"))
 		return errhint("Write whole MiB, as a bare number or with a suffix such as Mi or Gi.");
 	return 0;
@@ -167,7 +172,7 @@ not_whole_error(ResourceParser *parser, Token name, Token amount)
 			 errmsg("amount \"%.*s\" of resource \"%.*s\" is not a whole number of its unit",
 					amount.length, amount.start, name.length, name.start),
 			 errdetail("The input was \"%s\".", whole_input(parser)),
-			 not_whole_hint(name)));
+			 not_whole_hint(name, amount)));
 }
 
 static bool
@@ -443,9 +448,11 @@ parse_text(ResourceParser *parser)
 	char		closing;
 
 	if (*parser->p != '[' && *parser->p != '<')
-		return syntax_error(parser,
-							psprintf(_("Expected \"[\" or \"<\" at character %d."),
-									 position(parser, parser->p)));
+		ereturn(parser->escontext, false,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type %s: \"%s\"", "yquota.resource", whole_input(parser)),
+				 errdetail("Expected \"[\" or \"<\" at character %d.", position(parser, parser->p)),
+				 errhint("Write [memory-mb=4096,vcores=2], or {\"memory-mb\": 4096, \"vcores\": 2}.")));
 	log_form = (*parser->p++ == '<');
 	closing = log_form ? '>' : ']';
 

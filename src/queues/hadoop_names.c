@@ -32,7 +32,8 @@ PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 
 /*
  * Limit on the cost of the edits.  A known name is not suggested if its edits cost
- * more, or more than half of the length of the misspelt name.
+ * more, or more than half of the length of the misspelt name, rounded up.  Two swapped
+ * characters of a name of five characters cost as much.
  */
 #define MOST_EDITS 8
 
@@ -53,7 +54,7 @@ yq_sql_nearest_name(PG_FUNCTION_ARGS)
 {
 	text	   *name = PG_GETARG_TEXT_PP(0);
 	int			length = VARSIZE_ANY_EXHDR(name);
-	int			most = Min(MOST_EDITS, length / 2);
+	int			most = Min(MOST_EDITS, (length + 1) / 2);
 	text	   *nearest = NULL;
 	Datum	   *names;
 	bool	   *nulls;

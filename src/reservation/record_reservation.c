@@ -119,15 +119,13 @@ void
 yq_reservation_check_project(const char *project)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT FROM yquota.project AS p WHERE p.name = $1",
+		.command = "SELECT yquota_internal.refuse_name('project', $1) "
+		"WHERE NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = $1)",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(project)};
 
-	if (yq_saved_plan_execute(&look_up, values, NULL) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-				 errmsg("project \"%s\" does not exist", project)));
+	yq_saved_plan_execute(&look_up, values, NULL);
 }
 
 /* -- places in time ------------------------------------------------------------------ */
