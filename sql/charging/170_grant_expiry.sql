@@ -60,6 +60,7 @@ CREATE TABLE yquota.expired_grant (
 	grant_id bigint NOT NULL REFERENCES yquota.quota_grant ON DELETE CASCADE,
 	project text COLLATE "C" NOT NULL,
 	lost numeric NOT NULL CHECK (lost >= 0),
+	taken numeric NOT NULL CHECK (taken >= 0),
 	expired_at timestamptz NOT NULL,
 	decided_at timestamptz NOT NULL,
 	PRIMARY KEY (grant_id, project)
@@ -70,11 +71,12 @@ COMMENT ON TABLE yquota.expired_grant IS
 COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
 COMMENT ON COLUMN yquota.expired_grant.project IS 'project that had the credit: that of the grant, or an ancestor';
 COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row with 0 saves balances from computing it again. In a negative row that moved to a sub-project: credits that it had taken from grants which had expired by then';
+COMMENT ON COLUMN yquota.expired_grant.taken IS 'credits, 0 or more, that negative rows took from the grant before it expired';
 COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later. For a negative row: time at which it moved to the sub-project';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker computed the loss from the books';
 
 CREATE VIEW yquota_internal.kept_loss AS
-	SELECT expired.grant_id, expired.project, expired.lost, expired.expired_at
+	SELECT expired.grant_id, expired.project, expired.lost, expired.taken, expired.expired_at
 	FROM yquota.expired_grant AS expired
 	JOIN yquota_internal.kept_spending AS mark ON mark.project = expired.project AND mark.at = expired.expired_at;
 COMMENT ON VIEW yquota_internal.kept_loss IS
@@ -366,16 +368,16 @@ COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz, timestamptz) 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
 	takes_from bigint[], instants timestamptz[], spent numeric[],
-	OUT grant_id bigint, OUT rest numeric, OUT lost numeric, OUT returned numeric, OUT moved numeric) RETURNS SETOF record
+	OUT grant_id bigint, OUT rest numeric, OUT lost numeric, OUT returned numeric, OUT moved numeric, OUT taken numeric) RETURNS SETOF record
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], bigint[], timestamptz[], numeric[]) IS
-	'Return the remaining credit of grants at the last of some instants, or at their expiry, given the spending before each instant.  A grant counts only until it leaves.  A negative row takes first from the grant that it names; "moved" is the part of a grant that such rows have taken.  When a negative row leaves, the credit that it had taken from expired grants is lost by the row and returned to these grants';
+	'Return the remaining credit of grants at the last of some instants, or at their expiry, given the spending before each instant.  A grant counts only until it leaves.  A negative row takes first from the grant that it names; "moved" is the part of a grant that such rows have taken, and "taken" the part that all negative rows have taken.  When a negative row leaves, the credit that it had taken from expired grants is lost by the row and returned to these grants';
 
 CREATE FUNCTION yquota_internal.grant_outcome(
 	project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity',
 	instants timestamptz[] DEFAULT NULL, spent numeric[] DEFAULT NULL)
-	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric, moved numeric)
+	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric, moved numeric, taken numeric)
 	-- reads tables behind a view; readers of the view may not read these tables
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -385,7 +387,7 @@ CREATE FUNCTION yquota_internal.grant_outcome(
 #variable_conflict use_column
 BEGIN
 	RETURN QUERY
-	SELECT outcome.grant_id, outcome.rest, outcome.lost, outcome.returned, outcome.moved
+	SELECT outcome.grant_id, outcome.rest, outcome.lost, outcome.returned, outcome.moved, outcome.taken
 	FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 				 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
 				 array_agg(CASE WHEN life.leaves_at < leaves_before THEN life.leaves_at ELSE 'infinity' END) AS leaves,
@@ -476,13 +478,13 @@ COMMENT ON FUNCTION yquota_internal.expired_loss(text, timestamptz) IS
 	'Return the losses of the grants of a project that had expired by an instant.  The function reads the books, for projects in expiry_due';
 
 CREATE VIEW yquota_internal.lost_credit AS
-	SELECT expired.project, expired.grant_id, expired.lost
+	SELECT expired.project, expired.grant_id, expired.lost, expired.taken
 	FROM yquota_internal.kept_loss AS expired
 	WHERE expired.expired_at <= yquota.statement_clock()
 	  AND NOT EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.project = expired.project)
 	UNION ALL
 	-- grants whose loss the worker has not stored yet
-	SELECT due.project, found.grant_id, found.lost
+	SELECT due.project, found.grant_id, found.lost, found.taken
 	FROM yquota_internal.expiry_due AS due
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
 	WHERE found.lost IS NOT NULL;
@@ -577,8 +579,8 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, expired_at, decided_at)
-		SELECT life.grant_id, life.project, trim_scale(found.lost), life.loses_at, now_at
+		INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, taken, expired_at, decided_at)
+		SELECT life.grant_id, life.project, trim_scale(found.lost), trim_scale(found.taken), life.loses_at, now_at
 		FROM (SELECT ended.project, max(ended.loses_at) AS at
 			  FROM yquota_internal.grant_life AS ended
 			  WHERE ended.project = ANY (projects) AND ended.loses_at <= now_at
@@ -586,8 +588,9 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.at) AS found
 		JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id AND life.project = due.project
 		WHERE found.lost IS NOT NULL
-		ON CONFLICT (grant_id, project) DO UPDATE SET lost = excluded.lost, expired_at = excluded.expired_at, decided_at = excluded.decided_at
-			WHERE expired.lost <> excluded.lost OR expired.expired_at <> excluded.expired_at;
+		ON CONFLICT (grant_id, project) DO UPDATE
+			SET lost = excluded.lost, taken = excluded.taken, expired_at = excluded.expired_at, decided_at = excluded.decided_at
+			WHERE (expired.lost, expired.taken, expired.expired_at) <> (excluded.lost, excluded.taken, excluded.expired_at);
 $$;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
 	'Store the losses of expired grants of projects, where they are not stored';

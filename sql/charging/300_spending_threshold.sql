@@ -49,20 +49,11 @@ CREATE VIEW yquota_internal.project_threshold AS
 COMMENT ON VIEW yquota_internal.project_threshold IS
 	'Thresholds in force for each project';
 
-CREATE VIEW yquota_internal.moved_credit AS
-	SELECT moved.takes_from AS grant_id, - sum(moved.amount) AS amount
-	FROM yquota.quota_grant AS moved
-	WHERE moved.takes_from IS NOT NULL
-	GROUP BY moved.takes_from;
-COMMENT ON VIEW yquota_internal.moved_credit IS
-	'Credits of grants that transfers moved at the time of the transfer';
-
 -- Credit that was spent in past months is not part of this month's credit.
 CREATE VIEW yquota_internal.expired_credit AS
-	SELECT expired.project, sum(expired.lost) AS lost, sum(greatest(given.amount, 0) - expired.lost - coalesce(moved.amount, 0)) AS spent
+	SELECT expired.project, sum(expired.lost) AS lost, sum(greatest(given.amount, 0) - expired.lost - expired.taken) AS spent
 	FROM yquota_internal.lost_credit AS expired
 	JOIN yquota.quota_grant AS given ON given.grant_id = expired.grant_id
-	LEFT JOIN yquota_internal.moved_credit AS moved ON moved.grant_id = expired.grant_id
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.expired_credit IS
 	'Credits of grants that have expired by the clock: how many were lost, and how many the project had spent';

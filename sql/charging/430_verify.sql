@@ -1002,7 +1002,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		LEFT JOIN by_now ON by_now.project = instant.project
 		LEFT JOIN since_then ON since_then.project = instant.project AND since_then.at = instant.at
 	), computed AS MATERIALIZED (
-		SELECT given.project, outcome.grant_id, outcome.lost
+		SELECT given.project, outcome.grant_id, outcome.lost, outcome.taken
 		FROM (SELECT life.project, array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 					 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
 					 array_agg(life.leaves_at) AS leaves, array_agg(life.takes_from) AS takes_from
@@ -1015,18 +1015,26 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		CROSS JOIN LATERAL yquota_internal.spend_grants(
 			given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from, books.instants, books.spent) AS outcome
 		WHERE outcome.lost IS NOT NULL
+	), compared AS MATERIALIZED (
+		SELECT format('grant %s of %s', coalesce(computed.grant_id, lost.grant_id), coalesce(computed.project, lost.project)) AS subject,
+			   computed.lost, computed.taken, lost.lost AS known_lost, lost.taken AS known_taken
+		FROM computed
+		FULL JOIN yquota_internal.lost_credit AS lost ON lost.grant_id = computed.grant_id AND lost.project = computed.project
 	)
 	SELECT 'spending when a grant began or expired differs from the books', format('project %s at %s', had_spent.project, had_spent.at),
 		   had_spent.spent::text, had_spent.kept::text
 	FROM had_spent
 	WHERE had_spent.kept <> had_spent.spent
 	UNION ALL
-	SELECT 'credit lost by an expired grant differs from its unspent rest',
-		   format('grant %s of %s', coalesce(computed.grant_id, lost.grant_id), coalesce(computed.project, lost.project)),
-		   trim_scale(computed.lost)::text, trim_scale(lost.lost)::text
-	FROM computed
-	FULL JOIN yquota_internal.lost_credit AS lost ON lost.grant_id = computed.grant_id AND lost.project = computed.project
-	WHERE computed.lost IS DISTINCT FROM lost.lost;
+	SELECT 'credit lost by an expired grant differs from its unspent rest', compared.subject,
+		   trim_scale(compared.lost)::text, trim_scale(compared.known_lost)::text
+	FROM compared
+	WHERE compared.lost IS DISTINCT FROM compared.known_lost
+	UNION ALL
+	SELECT 'credit taken back from an expired grant differs from what negative rows took', compared.subject,
+		   trim_scale(compared.taken)::text, trim_scale(compared.known_taken)::text
+	FROM compared
+	WHERE compared.taken IS DISTINCT FROM compared.known_taken;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
 	'Return differences since an instant between the stored spending at begin and expiry of grants, the losses of grants, and the books';

@@ -50,6 +50,7 @@ enum
 	OUTCOME_LOST,
 	OUTCOME_RETURNED,
 	OUTCOME_MOVED,
+	OUTCOME_TAKEN,
 	OUTCOME_COLUMNS
 };
 
@@ -456,19 +457,19 @@ begin_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
-/* Return the credit that rows of transfers have taken from a grant. */
+/* Return the credit that negative rows, or only rows of transfers, have taken from a grant. */
 static Numeric
-moved_part(const Credit *credit, const Grant *grant)
+taken_part(const Credit *credit, const Grant *grant, bool by_transfers)
 {
-	Numeric		moved = credit->zero;
+	Numeric		taken = credit->zero;
 
 	for (Taking *taking = grant->takings; taking != NULL; taking = taking->next_of_grant)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (taking->row->takes_from != 0)
-			moved = add(moved, taking->amount);
+		if (!by_transfers || taking->row->takes_from != 0)
+			taken = add(taken, taking->amount);
 	}
-	return moved;
+	return taken;
 }
 
 static void
@@ -485,7 +486,8 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 	values[OUTCOME_GRANT_ID] = Int64GetDatum(grant->grant_id);
 	values[OUTCOME_REST] = values[OUTCOME_LOST] = NumericGetDatum(is_negative ? grant->returned : grant->rest);
 	values[OUTCOME_RETURNED] = NumericGetDatum(is_negative ? credit->zero : grant->returned);
-	values[OUTCOME_MOVED] = NumericGetDatum(is_negative ? credit->zero : moved_part(credit, grant));
+	values[OUTCOME_MOVED] = NumericGetDatum(is_negative ? credit->zero : taken_part(credit, grant, true));
+	values[OUTCOME_TAKEN] = NumericGetDatum(is_negative ? credit->zero : taken_part(credit, grant, false));
 	nulls[other] = true;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

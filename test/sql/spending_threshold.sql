@@ -142,6 +142,29 @@ SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';
 SELECT count(*) AS still_known FROM yquota_internal.told_crossing AS known JOIN yquota.alert USING (alert_id) WHERE known.project = 'late' AND cleared_at IS NULL;
 
+-- credit that a row takes back from a grant is not spent, also after the grant has expired
+INSERT INTO yquota.project (name, on_exhausted) VALUES ('back', 'allow');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('back', 1000, 'one day', '2026-04-02 00:00+00');
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('back', -400, 'too much was granted', 'correction');
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('back', 1000, 'the next day', '2026-04-02 00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'back1', '2026-04-01 12:00+00', 'back', '[vcores=1]'),
+	('CONTAINER_FINISH', 'back1', '2026-04-01 12:01:40+00', NULL, NULL);
+SELECT granted, spent FROM yquota_internal.threshold_balance WHERE project = 'back';
+SELECT yquota.set_clock('2026-04-02 00:00+00');
+SELECT granted, spent FROM yquota_internal.threshold_balance WHERE project = 'back';
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT lost, taken FROM yquota.expired_grant WHERE project = 'back';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'back2', '2026-04-02 00:00+00', 'back', '[vcores=1]');
+SELECT yquota.set_clock('2026-04-02 00:08:20+00');
+SELECT granted, spent FROM yquota_internal.threshold_balance WHERE project = 'back';
+SELECT yquota_internal.note_crossings(yquota.clock()) > 0 AS raised;
+SELECT detail FROM told WHERE subject LIKE 'back %';
+UPDATE yquota.expired_grant SET taken = taken - 1 WHERE project = 'back';
+SELECT * FROM yquota.verify();
+UPDATE yquota.expired_grant SET taken = taken + 1 WHERE project = 'back';
+
 -- a project name of the largest length
 INSERT INTO yquota.project (name) VALUES (repeat(E'\x01', 255));
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat(E'\x01', 255), -1, 'fine');
