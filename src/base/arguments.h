@@ -3,7 +3,7 @@
  * arguments.h
  *	  Arguments and results of SQL functions of several modules.
  *
- * If an argument is null and must not be, the functions raise
+ * If an argument that must not be null is null, the functions raise
  * ERRCODE_NULL_VALUE_NOT_ALLOWED, with the name of the argument.
  *
  *-------------------------------------------------------------------------

@@ -3,9 +3,9 @@
  * compat.h
  *	  Every difference between the supported server versions (15 to 18).
  *
- * No other file uses PG_VERSION_NUM.  Entries are in alphabetical order, use the name
- * of the newest server, and name the release that made them necessary.  Support for an
- * old release therefore ends by deleting lines.
+ * No other file uses PG_VERSION_NUM.  Entries are in alphabetical order.  They use the
+ * names of the newest server, and begin with the release that made them necessary.  To
+ * end support for an older release, delete its entries.
  *
  *-------------------------------------------------------------------------
  */

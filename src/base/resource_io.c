@@ -3,12 +3,12 @@
  * resource_io.c
  *	  Text, binary and JSON forms of yquota.resource (docs/design.md 4).
  *
- * Text is written as [memory-mb=4096,vcores=2] in name order.  Input takes that form, in any order and with
- * white space between tokens, and the form of YARN's logs, <memory:4096, vCores:2>.  JSON, of type jsonb or
- * as text, is an object of names and amounts, which are numbers or strings.
+ * Text is written as [memory-mb=4096,vcores=2] in name order.  Input accepts this form with names in any
+ * order and white space between tokens, and the form of YARN's logs, <memory:4096, vCores:2>.  JSON, of
+ * type jsonb or as text, is an object of names and amounts, which are numbers or strings.
  *
  * An amount is a decimal number with an optional suffix.  A bare number counts native units.  A number with
- * a suffix is a quantity as Kubernetes and YARN write it, and counts their units:
+ * a suffix is a quantity as Kubernetes and YARN write it, in their units:
  *
  *     memory-mb         bytes; the native unit is 2^20 bytes
  *     names in -milli   whole cores or devices; the native unit is a thousandth
@@ -18,14 +18,15 @@
  * vcores=2000m is 2.  Evaluation is exact; a number that is not a whole number
  * of native units is an error, and is never rounded.
  *
- * Binary is a version byte, a count byte and for each entry a length byte, the
- * name and a signed 64-bit amount in network order.  Only canonical values are
- * accepted, names spelled out (the dictionary is a matter of storage).
+ * Binary is a version byte, a count byte and for each entry a length byte, the name and a signed 64-bit
+ * amount in network order.  Only canonical values are accepted.  Names are spelled out; codes of names
+ * occur only in stored values.
  *
  * A syntax error is ERRCODE_INVALID_TEXT_REPRESENTATION, an amount outside int64 is
  * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.  An amount that is not whole, or JSON of the wrong kind, is
  * ERRCODE_INVALID_PARAMETER_VALUE.  Functions that receive binary values raise
- * ERRCODE_INVALID_BINARY_REPRESENTATION. resource_in raises the first three softly where the server can.
+ * ERRCODE_INVALID_BINARY_REPRESENTATION. resource_in raises the first three of these errors softly where
+ * the server can.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,9 +3,9 @@
  * resource_sum.c
  *	  Sums of vectors, and the aggregate sum(yquota.resource) (docs/design.md 4).
  *
- * The state has 128 bits, which no number of int64 amounts can overflow, and only the
- * final sum must fit in int64.  Whether a sum is an error therefore depends neither on
- * the order of the rows nor on how parallel workers divided them.
+ * A sum in the state has 128 bits, which even 2^64 amounts of 64 bits cannot overflow.
+ * Only the final sum must fit in int64.  Whether a sum is an error therefore depends
+ * neither on the order of the rows nor on how parallel workers divided them.
  *
  * Requested resources may exceed int64; their sum is then the largest amount, not an
  * error (yquota_internal.demand()).

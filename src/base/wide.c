@@ -646,7 +646,10 @@ is_understood(const char *text)
 		numeric_to_wide(&again, ours, YQ_AMOUNT_DECIMALS) && yq_wide_compare(&again, &amount) == 0;
 }
 
-/* Tell whether the number of units of 10^-68 in the text is the given number.  Its sign is that of the text. */
+/*
+ * Tell whether the text stands for the given number of units of 10^-68.  The given number has
+ * no sign; it counts as negative if the text begins with a minus sign.
+ */
 static bool
 is_read_as(const char *text, uint64 low, uint64 high)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * balance_sql.c
- *	  Accruals and burn rates of running containers, as SQL aggregates, and the numbers of
- *	  rate classes in running totals.  Also the time for which credit lasts.
+ *	  Accruals and burn rates of running containers, as SQL aggregates; the numbers of
+ *	  rate classes in running totals; and the time for which credit lasts.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,8 +34,8 @@
 /*
  * Numbers of rate classes in running totals.
  *
- * yquota_internal.running_class numbers the classes.  A number is never given to another class.
- * Each backend caches the classes that it has met.
+ * yquota_internal.running_class numbers the classes.  Each backend caches the classes that it has
+ * met.
  *
  * A number never changes its meaning once it is committed, so cached numbers are never checked
  * again.  After a rollback, other classes may get the numbers that the transaction had given.  The

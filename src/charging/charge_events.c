@@ -603,9 +603,9 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 
 /*
  * Tell whether the rows come from a dump, which contains the ledger as well as the events.  The
- * settings that reveal a restore stay in effect for the rest of the session.  New events are told
- * apart by recorded_at, which they get from the clock.  Restored events have their old
- * recorded_at.
+ * settings that reveal a restore stay in effect for the rest of the session.  Therefore
+ * recorded_at must also be compared: new events get it from the clock, and restored events have
+ * their old recorded_at.
  */
 static bool
 is_restored(TriggerData *trigger)

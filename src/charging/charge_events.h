@@ -36,11 +36,11 @@ typedef struct YqChargeEventsResult
  * Charge the events in rows of container_event or deferred_event.
  *
  * "arrival" is 0 if all rows came in a single statement.  Otherwise it is the attribute number of a bigint
- * column, which numbers the statements in the order in which they came.  The ledger is then the same as if
- * each statement had been charged by itself.
+ * column, which numbers the statements in the order in which they came.  With these numbers, the ledger is
+ * the same as if each statement had been charged by itself.
  *
- * Bad events are raised or set aside, as yquota.on_bad_event says.  The rows are read twice from the
- * beginning.  The caller holds the lock on container_event that an INSERT takes.
+ * Bad events are raised or set aside, as yquota.on_bad_event says.  The rows are read twice, each time
+ * from the beginning.  The caller holds the lock on container_event that an INSERT takes.
  */
 extern YqChargeEventsResult yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor,
 											 AttrNumber arrival);

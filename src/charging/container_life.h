@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_life.h
- *	  The life of one container: its known facts, and the segments that follow.
+ *	  The life of one container: its known facts, and the segments that follow from them.
  *
  * Facts are merged one by one, in any order.  The order does not matter: the same facts always make the
  * same life and therefore the same segments (docs/design.md 3).  Nothing here reads tables or prices.
@@ -83,7 +83,7 @@ typedef struct YqContainerLife
 } YqContainerLife;
 
 /*
- * Return the change with a number, in time order.  The array has a gap of free elements where the
+ * Return a change by its number in time order.  The array has a gap of free elements where the
  * last change was inserted.  If changes come in time order, each change is therefore moved at most
  * once.
  */

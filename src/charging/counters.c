@@ -343,7 +343,10 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 
 /* -- records wanted at times ------------------------------------------------ */
 
-/* A table that has a row if a feature needs an additional record of what statements with events change. */
+/*
+ * A table that has a row while some feature is in use.  The feature needs an additional record
+ * of the changes that statements with events make.
+ */
 typedef struct Wanted
 {
 	YqTable		table;
@@ -722,7 +725,10 @@ post_share(Posting *posting, const void *entered)
 void
 yq_counters_post(YqCounters *counters)
 {
-	/* the transaction takes its id before it looks; any transaction with a later id has then seen the table */
+	/*
+	 * take the transaction id before reading the table, so that a transaction whose id is
+	 * newer than the commit of the table's row always finds this row
+	 */
 	static Wanted numbering = {.table = YQ_USAGE_NUMBERING};
 	FullTransactionId number = GetTopFullTransactionId();
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);

@@ -48,9 +48,9 @@ extern void yq_counters_use(YqCounters *counters, const text *queue, const text 
 							Oid execution_type, const YqResource *allocation, int sign);
 
 /*
- * Count an OPPORTUNISTIC container that started or ended, whether it runs or waits.  If limits of
- * sharing need such containers counted (see opportunistic_counting), the change is inserted into
- * yquota_internal.opportunistic_change.  Otherwise it is ignored.
+ * Count an OPPORTUNISTIC container that started or ended, whether it runs or waits.  If a limit
+ * of sharing needs the number of such containers (see opportunistic_counting), the change is
+ * inserted into yquota_internal.opportunistic_change.  Otherwise it is ignored.
  */
 extern void yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 							  const text *application_id, const YqResource *allocation, int sign);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * credit_sql.c
- *	  The rest of a project's credit, and the C functions of verify().
+ *	  The credit that a project has left, and the C functions of verify().
  *
  *-------------------------------------------------------------------------
  */
@@ -145,7 +145,10 @@ yq_sql_find_hold(PG_FUNCTION_ARGS)
 
 /* -- readers --------------------------------------------------------------- */
 
-/* Number of projects that a query reads one by one.  It then reads all projects at once. */
+/*
+ * The number of projects that a query reads one by one.  For the next project, the query reads
+ * all projects at once.
+ */
 #define SINGLE_PROJECTS 2
 
 typedef struct ProjectCredit

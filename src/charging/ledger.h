@@ -7,10 +7,11 @@
  * Everything is allocated in ledger->context and freed with it.  Handles are opened when first needed.
  * yq_ledger_close() closes them and posts the statement's counters.
  *
- * Locking: a transaction claims a running container by inserting its row, where the unique index decides.
- * It gives the container up by deleting the row; a change replaces the row.  A transaction that changes the
- * records of a container that is not running inserts a row and deletes it at once.  Containers are
- * processed in the order of their ids, so that statements wait for each other in one direction.
+ * Locking: a transaction claims a running container by inserting its row.  If two transactions try this,
+ * the unique index lets only one of them succeed.  The transaction that ends the container deletes the row;
+ * a change replaces the row.  A transaction that changes the records of a container that is not running
+ * inserts a row and deletes it at once.  Containers are processed in the order of their ids, so that
+ * statements wait for each other in one direction.
  *
  *-------------------------------------------------------------------------
  */
@@ -68,7 +69,7 @@ typedef struct YqCharge
 	YqEventKind settled_by;
 	bool		has_exit_status;
 	int32		exit_status;
-	int64		padding;		/* in microseconds; 0 for segments, which are real time */
+	int64		padding;		/* missing run time, in microseconds; 0 for segments */
 	text	   *dominant;		/* NULL when the amount is zero */
 	YqWide		amount;
 	bool		is_free;		/* is in the free window of a preempted container */

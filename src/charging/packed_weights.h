@@ -5,7 +5,8 @@
  *
  * A list has pairs (class number, weight), ascending by number.  Numbers begin with 1, and no weight is
  * zero.  Numbers are stored as differences, and weights with the sign in the lowest bit.  Both have seven
- * bits to a byte; the highest bit says that another byte follows.  A balance reads a million pairs.
+ * bits to a byte; the highest bit says that another byte follows.  The format is compact because a
+ * balance may read a million pairs.
  *
  *-------------------------------------------------------------------------
  */

@@ -18,8 +18,8 @@
 /* Check whether charging accepts a container or an allocation. */
 
 /*
- * Return the problem of the START of an unknown container, or NULL if charging accepts it.
- * *container is then its new row, without the accrual.
+ * Return the problem of the START of an unknown container.  If charging accepts the START,
+ * return NULL and set *container to the new row, without the accrual.
  */
 extern YqProblem *yq_admit_start(YqLedger *ledger, const YqEvent *event,
 								 YqContainer *container);
@@ -97,8 +97,8 @@ extern void yq_posting_withdraw(YqLedger *ledger, const text *container_id);
 /*
  * Claim a container that is not running: insert a row into the unique index and delete it again.
  * Until this transaction ends, other transactions wait for it, as if the container were about to
- * start.  Returns false when the container is running in the meantime; the caller can then claim
- * its row.
+ * start.  Returns false when another transaction has started the container in the meantime.  The
+ * caller can then claim the row of the running container.
  */
 extern bool yq_posting_claim_resting(YqLedger *ledger, text *container_id);
 

@@ -5,7 +5,7 @@
  *
  * Due amounts follow from the definitions (sql/charging/107_reservation_charge.sql): segments, each with an
  * amount.  A row in effect that does not equal a segment is taken back, and a segment without a row is
- * posted.  Both are read at the newest committed state, at every isolation level.
+ * posted.  Rows and definitions are read at the newest committed state, at every isolation level.
  *
  * The caller has locked the rows of the reservations' last versions, or is the transaction that ends the
  * reservations.

@@ -560,8 +560,9 @@ carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContaine
 
 /*
  * Delete the row of an event that waited.  Returns false if another transaction has deleted or
- * locked the row.  The function does not wait for that transaction.  If it moves the row to
- * container_event, it waits for the container, which this transaction may have claimed.
+ * locked the row.  The function does not wait for that transaction.  If that transaction moves
+ * the row to container_event, it waits for the container, which this transaction may have
+ * claimed.
  */
 static bool
 take_back_waiting(YqLedger *ledger, const YqEvent *event)
@@ -636,9 +637,9 @@ note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, boo
 
 /*
  * Delete the rows of the waiting events before the records include these events, because another
- * transaction may be discarding such an event.  The container is claimed first, as for a void.
- * Returns false when the caller has to settle again.  If only some rows could be deleted, the
- * caller then settles with their events only.
+ * transaction may be discarding such an event.  The container is claimed first, as when a
+ * container is voided.  Returns false when the caller has to settle again.  If only some rows
+ * could be deleted, the caller then settles with their events only.
  */
 static bool
 take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *attempt)

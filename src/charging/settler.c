@@ -298,8 +298,9 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
  * Start new containers, many at a time.  This is also the entry point of settling.
  *
  * STARTs are claimed together by inserting their rows.  A START is known if the unique index has its id
- * already, or if the ledger shows that the container has finished.  Its row is deleted again, and the general
- * rule decides.  Events that come in the same statement as their START wait until the START is claimed.
+ * already, or if the ledger shows that the container has finished.  The new row of a known START is deleted
+ * again, and the general rule decides.  Events that come in the same statement as their START wait until the
+ * START is claimed.
  *
  * Pending STARTs are claimed before anything is locked for a container with a higher id.  A contended START
  * is settled before the next START is claimed.  A FINISH that comes while STARTs are pending is settled after

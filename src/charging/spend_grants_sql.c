@@ -5,8 +5,8 @@
  *
  * A heap holds the grants that can be spent.  The grant that expires first is on top: it pays first, and it
  * is the next one to expire.  A grant leaves the heap when it is used up, expires or goes to another
- * project.  It comes back when credit returns to it.  The run time is therefore that of sorting grants and
- * returns.
+ * project.  It comes back when credit returns to it.  The function therefore takes as long as sorting all
+ * grants and returns.
  *
  * Negative rows take from grants as spending does; spending is paid before negative rows.  The amount that
  * a row took from each grant is kept, because the row may go to another project.  The credit then returns
@@ -66,7 +66,7 @@ typedef struct Grant
 	bool		in_heap;
 	Numeric		rest;			/* remaining amount; in a negative row: amount that it has not taken yet */
 	Numeric		unspent;		/* amount paid to a negative row because spending was below zero */
-	Numeric		returned;		/* credit that came back after expiry; in a negative row: that it gave back */
+	Numeric		returned;		/* credit that came back after expiry; in a negative row: credit that it gave back */
 	struct Taking *takings;		/* list of the takings by a negative row, or from a grant */
 	int64		takes_from;		/* grant_id of the grant from which a negative row takes first; 0 if it names none */
 } Grant;

@@ -382,8 +382,8 @@ extern void yq_preemption_complete_leaf(YqPreemption *state, YqPreemptionQueue *
 extern void yq_preemption_complete_all(YqPreemption *state);
 
 /*
- * Return a time such that a round forgets the selector's marks before that time.  It is two
- * maximum waits ago, even if the selector's own wait is longer (preemption 11, S4).  With
+ * Return the time before which a round forgets the selector's marks.  It is two maximum
+ * waits ago, even if the selector's own wait is longer (preemption 11, S4).  With
  * keeps_balance_marks, marks of YQ_SELECTOR_FIFO_BALANCE are kept for two waits of that
  * selector.  A round that only observes forgets no marks.
  */

@@ -16,7 +16,7 @@
 #define LEVELS 2
 
 /*
- * With more resource types than these, no blocks are made and each interval is read, because the
+ * With more resource types than this, no blocks are made and each interval is read, because the
  * number of pairs grows with the square.
  */
 #define MAX_RESOURCES 8

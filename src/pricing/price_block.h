@@ -5,10 +5,10 @@
  *
  * The ratio of the prices of two resources decides which of them is the dearer one of an allocation in an
  * interval.  A block of neighbouring intervals therefore knows, for each pair of resources, the intervals
- * with the lowest and the highest ratio.  If the same resource is dearer in both, it is dearer in all
- * intervals between them.  The block then costs the dearest resource's sum of price x time.  Blocks belong
- * to the timeline, not to an allocation.  Blocks of 64 intervals are made on request, and blocks of 64 x 64
- * are made from them.
+ * with the lowest and the highest ratio.  If the same resource is dearer in both of these intervals, it is
+ * dearer in the whole block.  The block then costs the dearest resource's sum of price x time.  Blocks
+ * belong to the timeline, not to an allocation.  Blocks of 64 intervals are made on request, and blocks of
+ * 64 x 64 are made from them.
  *
  * Results are exact: ratios are compared as cross products, and sums are integers.
  *

@@ -36,8 +36,8 @@ extern void yq_shape_cost_init(YqShapeCost *cost, const YqTimeline *timeline,
 extern YqChargingMode yq_shape_cost_mode(const YqShapeCost *cost, int interval);
 
 /*
- * Add the cost of "microseconds" of an interval, or of the whole intervals from "first" up to, but
- * without, "end".  If "by_resource" is set, the cost is added to the sums of the charged
+ * Add the cost of "microseconds" of an interval, or the cost of the whole intervals from "first"
+ * to the one before "end".  If "by_resource" is set, the cost is added to the sums of the charged
  * resources.  Otherwise it is added to sums[0].
  */
 extern void yq_shape_cost_add_time(YqShapeCost *cost, int interval, uint64 microseconds,

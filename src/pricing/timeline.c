@@ -9,7 +9,8 @@
  * that the changes since the last refresh affect.  timeline_load.c reads the tables.
  *
  * The relation cache callback only clears "is_current"; see store/catalog.h.  The next change drops a cache
- * that holds uncommitted changes of the transaction, because a rollback lets its version number be used again.
+ * that holds uncommitted changes of the transaction, because other transactions may use its version number
+ * again after a rollback.
  *
  *-------------------------------------------------------------------------
  */

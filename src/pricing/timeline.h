@@ -13,7 +13,7 @@
  * within a statement.  The returned version is recorded with each amount.  The version shows whether the
  * statement saw a change of prices, or the change became visible too late.
  *
- * Floor: pricing.  Nothing here knows of containers or of the ledger.
+ * Pricing does not read containers or the ledger.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +30,8 @@
 extern const YqTimeline *yq_timeline_refresh(void);
 
 /*
- * Use other terms from the next refresh on.  If "terms" is NULL, use the tables again.
+ * Use assumed terms (YqTerms) from the next refresh on.  If "terms" is NULL, use the tables
+ * again.
  *
  * The caller keeps the terms in memory.  The caller must call this function with NULL afterwards,
  * also after an error, because the terms apply to all costs that this session computes.

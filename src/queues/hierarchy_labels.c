@@ -244,7 +244,7 @@ add_label(YqResolving *resolving, int label, bool is_of_root)
 /*
  * Give a created queue a weight on each label of its parent, if the hierarchy is in
  * legacy mode.  The weight counts in the sum of the siblings' weights.  If the label is
- * not configured for the queue, the queue gets no amounts there (semantics/queues 2.5,
+ * not configured for the queue, the queue gets no amounts on it (semantics/queues 2.5,
  * 3.3).
  */
 static void

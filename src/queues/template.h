@@ -9,12 +9,13 @@
  *
  * A managed parent has one template for its leaves.  Below other parents, several
  * templates are searched, and the first template that sets a property counts, as in
- * Hadoop 3.4.1.  The search begins with the templates for leaves or for parents.  Among
- * these, the parent's own template comes first.  Then come the templates of its path
- * with the last part replaced by *, with the last two parts replaced, and so on.  Root
- * is never replaced.  The number of replaced parts is at most the number of levels that
- * may be created below the parent.  The templates for both kinds follow in the same
- * order.  A configuration file may set properties of a queue that it does not list
+ * Hadoop 3.4.1.  The search begins with the templates for queues of the same kind,
+ * leaves or parents.  Among these, the parent's own template comes first.  Then come
+ * the templates of its path with the last part replaced by *, with the last two parts
+ * replaced, and so on.  The part "root" is never replaced.  The number of replaced
+ * parts is at most the number of levels that may be created below the parent.
+ * Templates that apply to leaves and to parents follow in the same order.  A
+ * configuration file may set properties of a queue that it does not list
  * (yquota.unmapped_property).  Such properties take precedence over all templates.
  *
  *-------------------------------------------------------------------------

@@ -4,10 +4,10 @@
  *	  Usage of queues: running containers, from the counters of charging (docs/design.md
  *	  3), and reservations.
  *
- * Only GUARANTEED containers use resources of a queue, but containers of both types
- * make it nonempty.  A container names its queue by path, or by a name that only one
- * queue has.  A container that does not name an existing queue does not count.  A
- * reservation on a node counts as if the container ran there (ResourceUsage.incUsed()
+ * Only GUARANTEED containers use resources of a queue, but containers of both execution
+ * types make a queue nonempty.  A container names its queue by path, or by a name that
+ * only one queue has.  A container that does not name an existing queue does not count.
+ * A reservation on a node counts as if the container ran there (ResourceUsage.incUsed()
  * for a reservation).
  *
  *-------------------------------------------------------------------------

@@ -235,7 +235,7 @@ write_down(void *argument)
  * After the first failure nothing is left out, because other transactions may have caused
  * the failure by their commits, which the next load sees.  After a later failure,
  * yq_record_refusals() holds back what cannot be written, and the next load leaves it out.
- * If it finds nothing to hold back, the error is thrown again.
+ * If yq_record_refusals() finds nothing to hold back, the error is thrown again.
  */
 static bool
 try_to_write_down(YqLoadedCluster *loaded, bool is_first)

@@ -443,9 +443,9 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 	ScanPart *part = &scan->parts[0];
 
 	/*
-	 * Do not wait for a transaction that inserts another row with the key of an existing row.  It will
-	 * withdraw its row, and may be waiting for this transaction.  A transaction that changes the
-	 * existing row waits for a transaction that deletes the row.
+	 * Do not wait for a transaction that inserts another row with the key of an existing row.  The
+	 * other transaction will withdraw its row, and may be waiting for this transaction.  If another
+	 * transaction is deleting the existing row, the caller waits for it when it changes the row.
 	 */
 	yq_index_scan_seek(scan, key);
 	if (find_next(scan))

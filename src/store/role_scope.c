@@ -13,8 +13,9 @@
  * calls the function of the same name and arguments with the suffix _as_owner.  That is a SECURITY DEFINER
  * function that only the owner may call.  Triggers that record the role behind a change work the same way.
  *
- * A row of role_grant counts while the role has both the name and the OID of that time.  A new role under
- * an old name inherits nothing.  Neither does a role that has the same OID by chance after a restore.
+ * A row of role_grant counts while the role has both the name and the OID that are stored in the row.  A new
+ * role under an old name inherits nothing.  Neither does a role that has the same OID by chance after a
+ * restore.
  *
  *-------------------------------------------------------------------------
  */

@@ -90,8 +90,8 @@ yq_attempt_dry(void (*function) (void *), void *argument)
  * Saved plans use indexes even while a table is small, because the plan is kept when the table
  * grows.
  *
- * Plans refer to tables and types by OID. They are made again after an invalidation of the table
- * of applications.  One is sent when the extension is dropped and created again.
+ * Plans refer to tables and types by OID.  They are made again after an invalidation of the table
+ * of applications.  Dropping and creating the extension sends such an invalidation.
  *
  * A plan may skip empty tables.  It is made again when one of these tables is not empty any more.
  * Without skipping, starting the plan nodes without rows would take longer than running the rest
@@ -142,8 +142,8 @@ find_parameter_type(const char *name)
 }
 
 /*
- * Find the empty tables.  The snapshot was taken before.  It therefore does not see a row that is
- * inserted into these tables later.
+ * Find the empty tables.  The snapshot was taken earlier, and does not see a row that is inserted
+ * into these tables later.
  */
 static uint32
 find_empty_tables(void)

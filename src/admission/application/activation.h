@@ -13,9 +13,9 @@
  * partition.
  *
  * A round is caused by an application that enters or leaves the leaf.  As in a running
- * Hadoop, the round counts the active users (yq_leaf_active_users) that the leaf had
- * before (yq_leaf_keep_active_users).  The scheduler counts active users only after its
- * decision.
+ * Hadoop, the round uses the number of active users (yq_leaf_active_users) that the
+ * leaf had before this change (yq_leaf_keep_active_users).  Hadoop's scheduler counts
+ * active users again only after its decision.
  *
  *-------------------------------------------------------------------------
  */

@@ -93,9 +93,9 @@ extern int64 yq_applications_least_waiting(const YqHierarchy *hierarchy, const c
 
 /*
  * Return the NON_RUNNABLE applications of a user in all queues.
- * yq_applications_held_below() returns those of a queue and of its descendants; "root"
- * stands for all queues.  The list of YqApplication * is sorted by submitted_at, then
- * by id.
+ * yq_applications_held_below() returns the NON_RUNNABLE applications of a queue and of
+ * its descendants; "root" stands for all queues.  The list of YqApplication * is
+ * sorted by submitted_at, then by id.
  */
 extern List *yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username);
 extern List *yq_applications_held_below(const YqHierarchy *hierarchy, const char *path);

@@ -9,8 +9,8 @@
  * yquota_internal.live_application_count contains the number of live applications as
  * the sum of several rows.  When a transaction is about to commit, it adds its changes
  * to a row to which no other transaction is adding.  It does so only once.  Otherwise a
- * transaction that changes many applications would create as many versions of the row,
- * and read them each time.
+ * transaction that changes many applications would create a version of the row for each
+ * application, and read all these versions each time.
  *
  *-------------------------------------------------------------------------
  */

@@ -11,7 +11,8 @@
  *
  * The functions only decide.  A decision stays true while the caller locks all queues
  * and users that have a limit and to which the applications belong.
- * yq_parallel_limited_queues() and yq_parallel_user_limit() return these.
+ * yq_parallel_limited_queues() and yq_parallel_user_limit() find these queues and
+ * users.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,9 +49,10 @@ extern YqParallelDecision yq_parallel_decide(const YqHierarchy *hierarchy, const
 
 /*
  * Return the held applications that could become runnable when a running application of
- * the user leaves the leaf: YqApplication *, in order of submission.  Before
- * yq_parallel_after_end(), the caller has to lock no others.  If no limit is set, the
- * function reads nothing.
+ * the user leaves the leaf: YqApplication *, in order of submission.
+ * yq_parallel_after_end() returns only applications of this list, so before it the
+ * caller locks only what these applications need.  If no limit is set, the function
+ * reads nothing.
  */
 extern List *yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue *leaf,
 									const char *username);

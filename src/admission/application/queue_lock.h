@@ -7,8 +7,8 @@
  * holds these locks until it ends:
  *
  * - RowExclusiveLock on yquota_internal.queue_status.  The check of a changed
- *   configuration takes ShareRowExclusiveLock on the table.  Either transaction
- *   therefore sees all of the other or nothing.
+ *   configuration takes ShareRowExclusiveLock on the table.  Each of the two
+ *   transactions therefore sees either all changes of the other transaction or none.
  *
  * - The lock of the total, mostly shared, when it admits an application.
  *

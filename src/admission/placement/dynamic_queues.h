@@ -49,9 +49,9 @@ typedef struct YqQueueCreation
 /*
  * Decide whether the path can be created as a leaf, and which parents have to be
  * created first.  The path may begin with a short name that only one queue has.  If the
- * queue already exists, the result contains its full path and no queues to create.  It
- * need not be a leaf then.  The function computes the figures of the hierarchy again.
- * The result is palloc'd.
+ * queue already exists, the result contains its full path and no queues to create.  An
+ * existing queue need not be a leaf.  The function computes the figures of the
+ * hierarchy again.  The result is palloc'd.
  */
 extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path);
 
@@ -67,7 +67,7 @@ extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 /*
  * Run a statement that creates or removes dynamic queues in yquota.queue.  At commit,
  * such a change does not count as a change of the configuration.  Otherwise, the policy
- * would decide again about the leaves of all managed parents.
+ * of managed parents (queue_management.h) would decide again about all their leaves.
  */
 extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);

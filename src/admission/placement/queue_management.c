@@ -307,8 +307,8 @@ read_demands_of(const YqHierarchy *hierarchy, YqSavedPlan *statement, bool anew,
 }
 
 /*
- * Read the demands of leaves.  If a leaf is active on all labels, it is only checked
- * whether the leaf has an application.
+ * Read the demands of leaves.  For a leaf that is active on all labels, find_busy
+ * only checks whether the leaf has an application.
  */
 static void
 read_demands(const YqHierarchy *hierarchy, bool anew, YqLeafDemand *demands)

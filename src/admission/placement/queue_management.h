@@ -13,8 +13,8 @@
  * leaves.
  *
  * The active leaves together use the sum of the template's present capacities.  Hadoop
- * adds up the capacities at the times when the leaves became active.  The two sums
- * differ while the cluster changes under a parent with a weight.
+ * adds up the capacity that the template had when each leaf became active.  The two
+ * sums differ while the cluster changes under a parent with a weight.
  *
  * The functions only decide and write nothing.  The figures of the hierarchy must be
  * computed (yq_hierarchy_compute).

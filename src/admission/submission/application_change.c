@@ -59,8 +59,9 @@ is_running(const YqApplication *application)
 
 /*
  * Find the locks that a change of an application needs.  A change within the leaf needs
- * only the lock of the leaf.  If the application leaves the leaf, the target is added,
- * and so are the queues and users of held applications that could then run.
+ * only the lock of the leaf.  If the application leaves the leaf, the change also needs
+ * the locks of the target, and of the queues and users of held applications that could
+ * then run.
  */
 static YqQueueLocks
 find_locks(const Locked *locked, bool leaves, const YqQueue *target)
@@ -401,7 +402,8 @@ has_place(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 
 /*
  * Check whether the application may move to the target.  The caller needs the right to
- * submit there.  If no caller is given, the application's owner needs it.
+ * submit to the target.  If no caller is given, the application's owner needs this
+ * right.
  */
 static void
 check_move_target(const Locked *locked, const YqQueue *target, const char *target_name, const YqSubject *caller)

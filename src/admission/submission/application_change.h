@@ -65,8 +65,8 @@ extern TimestampTz yq_application_change_lifetime(const char *application_id, in
 
 /*
  * Record whether the application has outstanding requests, and return whether the record
- * has changed.  New outstanding requests make the user active.  They do not, and are not
- * recorded, while no application of the user in the leaf is active.
+ * has changed.  New outstanding requests make the user active.  While the user has no
+ * active application in the leaf, they are not recorded and do not make the user active.
  */
 extern bool yq_application_change_demand(const char *application_id, bool has_outstanding_requests);
 

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.c
- *	  The cluster that a session keeps between allocation cycles.  Transaction numbers in
- *	  rows about usage, by which the session finds the rows that it has not read.
+ *	  The cluster that a session keeps between allocation cycles, and the transaction
+ *	  numbers in rows about usage.  By these numbers, the session finds the rows that
+ *	  it has not read.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,11 +32,11 @@
 /*
  * Asks all transactions to write their numbers into their rows about usage.
  *
- * The first row of usage_numbering asks for the numbers.  The second row says from which
- * transaction on all have written them.  A transaction that inserts a row holds a lock on
- * the table until it ends.  It releases its locks after its commit and after sending its
- * invalidations.  The next transaction that gets the lock therefore knows that both have
- * happened.
+ * The first row of usage_numbering asks for the numbers.  The second row contains a
+ * transaction number.  This transaction and all later ones have written their numbers.  A
+ * transaction that inserts a row holds a lock on the table until it ends.  It releases
+ * its locks after its commit and after sending its invalidations.  The next transaction
+ * that gets the lock therefore knows that both have happened.
  */
 
 /* Columns of usage_numbering, in the order of the table. */
@@ -138,9 +139,9 @@ usage_numbering_is_complete(Snapshot snapshot)
  * in the cluster before their rows exist, so a snapshot does not show whether such a row is
  * new. note_own() counts the rows of the transaction at the end of a cycle.  If the count
  * differs when the journal is read again, the transaction has also written rows outside the
- * cycle.  In the journal of usage, update_usage() then gives up the cluster.  In the
- * journal of changes, update() reads all applications again that are named in the
- * transaction's rows.
+ * cycle.  If the counts of the journal of usage differ, update_usage() gives up the
+ * cluster.  If the counts of the journal of changes differ, update() reads all applications
+ * again that the transaction's rows name.
  */
 
 /*

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.h
- *	  The cluster that a session keeps between allocation cycles.  Transaction numbers in
- *	  rows about usage, by which the session finds the rows that it has not read.
+ *	  The cluster that a session keeps between allocation cycles, and the transaction
+ *	  numbers in rows about usage.  By these numbers, the session finds the rows that
+ *	  it has not read.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,8 +23,9 @@
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
- * Load the cluster, or read all usage again, if one of them is necessary.  The caller does
- * not hold the scheduler's lock yet, under which yq_cluster_cache_get() then reads little.
+ * Load the cluster, or read all usage again, if either is necessary.  The caller does not
+ * hold the scheduler's lock yet.  A later call of yq_cluster_cache_get(), under the lock,
+ * then reads little.
  */
 extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 

@@ -7,9 +7,9 @@
  * A search can be skipped if only limits, keys that are too large, and keys that name other
  * nodes and racks stopped the last search.  A key is too large if it requests more than the
  * whole node.  A search then has the same result on each node of the partition that is not
- * larger and that no key names.  This ends when a decision is committed in the leaf.  Before
- * that, the headroom of the leaf may shrink, if the largest request of the search still
- * fits.
+ * larger and that no key names.  This ends when a decision is committed in the leaf.  Until
+ * then, searches are skipped even if the headroom of the leaf shrinks, as long as the
+ * largest request of the last search still fits.
  *
  * A search that finds nothing changes only the counters of the keys.  The module counts
  * the skipped searches (repetitions), and adds them to these counters before the counters

@@ -226,8 +226,8 @@ is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id
 
 /*
  * Find the key of a row.  The rows are sorted by application and key.  The key is therefore
- * the last one that was added, or one that the application had before its first row.
- * Returns NULL if there is none.
+ * the key that was added last, or a key that the application had before its first row was
+ * read.  Returns NULL if there is none.
  */
 static YqSchedulerKey *
 find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,

@@ -58,10 +58,11 @@ extern List *yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes);
  */
 
 /*
- * Load all that a cycle over these nodes needs, or (NULL) over all nodes.  The snapshot
- * reads usage and killable containers; newer snapshots read everything else.  Applications
- * without an existing project are left out, because no project would pay.  The result
- * lives in the cluster's memory context, which is a child of the current context.
+ * Load all that a cycle over these nodes needs; NULL stands for all nodes.  Usage and
+ * killable containers are read with the given snapshot, everything else with newer
+ * snapshots.  Applications without an existing project are left out, because no project
+ * would pay.  The result lives in the cluster's memory context, which is a child of the
+ * current context.
  */
 extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count,
 										Snapshot snapshot);

@@ -142,10 +142,13 @@ extern int	yq_loader_label(const YqLoaderRow *row, int column);
 /* Append to a list that lives as long as the cluster. */
 extern List *yq_loader_append(const YqClusterLoader *loader, List *list, void *element);
 
-/* Read the applications whose ids are in an array, or (NULL) all.  None of them is in the cluster yet. */
+/*
+ * Read the applications whose ids are in the array, or all applications if it is NULL.  None
+ * of them is in the cluster yet.
+ */
 extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
 
-/* Register the application under its id, which must live as long as the cluster. */
+/* Register the application under its id.  The string of the id must live as long as the cluster. */
 extern void yq_loader_note_application(const YqClusterLoader *loader, const char *id, YqClusterApplication *application);
 
 /* Return the application with an id, or NULL if the cluster does not contain it. */

@@ -26,10 +26,10 @@ typedef struct YqPromotableContainer
 } YqPromotableContainer;
 
 /*
- * Return the containers on the given nodes, or (NULL) on all nodes, that have run long
- * enough by the clock.  They are sorted by descending running time, then by id.  The
- * list of YqPromotableContainer is in the current memory context.  Containers whose
- * application or node is not in the cluster are left out.
+ * Return the containers that have run long enough by the clock on the given nodes, or
+ * on all nodes if the list is NULL.  They are sorted by descending running time, then
+ * by id.  The list of YqPromotableContainer is in the current memory context.
+ * Containers whose application or node is not in the cluster are left out.
  */
 extern List *yq_promotable_containers_read(const YqLoadedCluster *loaded, const char **nodes, int node_count);
 

@@ -65,7 +65,10 @@ extern void yq_scheduler_lock_events(void);
  * hierarchy signals changes of the configuration.
  */
 
-/* Values of the column kind: an application, a change by a cycle, everything, or killable containers has changed. */
+/*
+ * Values of the column kind, which say what has changed: an application, requests or
+ * reservations by a cycle, everything, or killable containers.
+ */
 #define YQ_CHANGE_APPLICATION 'a'
 #define YQ_CHANGE_CYCLE 'c'
 #define YQ_CHANGE_EVERYTHING 'e'

@@ -74,7 +74,8 @@ extern YqUpdateOutcome *yq_containers_update(const char *application_id, const Y
 
 /*
  * Drop pending updates of containers that no longer run.  If there is such an update,
- * the function locks every leaf.  An allocation cycle calls it under its lock.
+ * the function locks every leaf.  An allocation cycle calls the function while it
+ * holds the scheduler's lock.
  */
 extern void yq_container_updates_tidy(const YqHierarchy *hierarchy);
 

@@ -36,7 +36,10 @@ extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int6
 extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label,
 							   YqLimits *limits, int64 *left);
 
-/* Set the limits of a child.  The children of its parent may use the amount "left" in addition. */
+/*
+ * Set the limits of a child.  The children of its parent may use the amount "left" in addition
+ * to their present usage.
+ */
 extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
 								   const int64 *left, YqLimits *of_child);
 
