@@ -28,7 +28,7 @@ typedef struct YqOpportunisticStop
 
 /*
  * Find a reason to refuse containers: the application's queue does not run, or its
- * project has no credit and may not continue without it.
+ * project has no credit and may not continue without credit.
  */
 extern YqOpportunisticStop yq_opportunistic_stop(const YqRequester *requester, const char *project);
 

@@ -110,8 +110,8 @@ serve_racks(Serving *serving)
 /*
  * Return the first open position at or after "place".  For a closed position, "next"
  * contains a later position; for an open position, it contains the position itself.
- * The array has an element more than there are positions, which is always open and
- * marks the end.
+ * The array has one element more than there are positions.  This last element is
+ * always open, and marks the end.
  */
 static int
 find_open(int *next, int place)

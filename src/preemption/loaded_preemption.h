@@ -56,7 +56,7 @@ typedef struct YqLoadedPreemption
 	HTAB	   *marks;			/* YqPreemptionMark entries that are still valid; NULL if there are none */
 	bool		has_told;		/* some marks are killable or advised */
 	List	   *forgotten;		/* ids (char *) of containers whose marks this round deletes */
-	List	   *ignored;		/* ids of containers that the resource manager has not ended in time; forgotten, too */
+	List	   *ignored;		/* as above; the resource manager has not ended these containers in time */
 	TimestampTz recorded_at;	/* clock time at which ends of containers are recorded; DT_NOBEGIN: not yet */
 	struct YqPreemptionLoader *loader;
 } YqLoadedPreemption;

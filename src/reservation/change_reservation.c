@@ -501,7 +501,10 @@ recorded_answer(const Change *change)
 		.start = change->recorded->start,.end = change->recorded->end,.quoted_cost = change->recorded->quoted_cost};
 }
 
-/* Does the call repeat the call that was accepted?  A call without a project, which only a dry run may be, does not. */
+/*
+ * Does the call repeat the call that was accepted?  A call without a project can only be a dry
+ * run, and does not repeat the accepted call.
+ */
 static bool
 is_repeated(const Change *change)
 {

@@ -61,7 +61,10 @@ extern void yq_worker_start_at_commit(void);
 /* wake.c: send a signal to the workers of a database and to the processes of its jobs. */
 extern void yq_worker_signal(Oid database, int signal_number);
 
-/* wake.c: install the hook that ends workers before commands that need their database for themselves. */
+/*
+ * wake.c: install the hook that ends the workers of a database before a command that needs the
+ * database for itself.
+ */
 extern void yq_give_way_init(void);
 
 /*

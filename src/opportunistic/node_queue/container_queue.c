@@ -142,10 +142,11 @@ yq_container_queue_room(const YqContainerQueue *queue)
 }
 
 /*
- * Does the node have room for an OPPORTUNISTIC container?  Its memory may go beyond the
- * node's size, into memory that is allocated but not used.  The check of virtual
- * memory, which has the same ratio, would never allow this.  Virtual memory is
- * therefore only checked if the container fits into unallocated memory.
+ * Does the node have room for an OPPORTUNISTIC container?  The container may use memory
+ * beyond the node's size, if that much allocated memory is not used.  Virtual memory
+ * has the same ratio to memory for the node and for containers, so its check would
+ * never allow this.  Virtual memory is therefore checked only if the room is not larger
+ * than the unallocated memory.
  */
 static bool
 has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)

@@ -13,8 +13,8 @@
  * Unlike in Hadoop, OPPORTUNISTIC containers may have more room if the measured use of
  * the node is reported (node_container.h).  They have no room while the measured use
  * exceeds a preemption threshold.  Whether a GUARANTEED container starts, and how much
- * room other containers make for it, depends only on the allocations.  The room
- * includes what is allocated beyond the node's size.
+ * room other containers make for it, depends only on the allocations.  Other containers
+ * also free what is allocated beyond the node's size.
  *
  * Settings may choose orders other than Hadoop's for starting OPPORTUNISTIC containers
  * and for killing running ones (node_container.h).

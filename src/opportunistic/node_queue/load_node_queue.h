@@ -45,8 +45,8 @@ extern void yq_load_node(YqNodeQueue *queue);
 extern void yq_load_node_rows(YqNodeQueue *queue);
 
 /*
- * Make a row for a container that yquota.container assigns to the node.  If it is not
- * assigned to the node, sets *reason and returns NULL.
+ * Make a row for a container that yquota.container assigns to the node.  If the
+ * container is not assigned to the node, sets *reason and returns NULL.
  */
 extern YqNodeQueueRow *yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason);
 

@@ -37,7 +37,7 @@ typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;
 	pg_uuid_t	content;		/* unchanged if a transaction has only compacted rows of other transactions */
-	FullTransactionId compacted_before;	/* the last compaction took no rows of this transaction, of later ones ... */
+	FullTransactionId compacted_before;	/* the last compaction took no rows of this and later transactions ... */
 	FullTransactionId *compacted_but; /* ... or these transactions (palloc'd) */
 	int			compacted_but_count;
 } YqUsageVersion;
