@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource.c
- *	  Representation, canonical form and arithmetic of yquota.resource
- *	  (docs/design.md 4).
+ *	  Representation, canonical form and arithmetic of yquota.resource.
  *
  * The bytes after the varlena header are the entries in canonical order (see resource.h).  Each is a name
  * and an amount:

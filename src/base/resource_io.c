@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_io.c
- *	  Text, binary and JSON forms of yquota.resource (docs/design.md 4).
+ *	  Text, binary and JSON forms of yquota.resource.
  *
  * Text is written as [memory-mb=4096,vcores=2] in name order.  Input accepts this form with names in any
  * order and white space between tokens, and the form of YARN's logs, <memory:4096, vCores:2>.  JSON, of

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_ops.c
- *	  SQL interface of yquota.resource: operators, operator classes, accessors
- *	  (docs/design.md 4).
+ *	  SQL interface of yquota.resource: operators, operator classes, accessors.
  *
  * Each function unpacks its arguments and calls resource.c.  The support
  * functions of indexes free detoasted values, because a sort or an index scan

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_sum.c
- *	  Sums of vectors, and the aggregate sum(yquota.resource) (docs/design.md 4).
+ *	  Sums of vectors, and the aggregate sum(yquota.resource).
  *
  * A sum in the state has 128 bits, which even 2^64 amounts of 64 bits cannot overflow.
  * Only the final sum must fit in int64.  Whether a sum is an error therefore depends

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * balance_sql.c
- *	  Accruals and burn rates of running containers, as SQL aggregates; the numbers of
- *	  rate classes in running totals; and the time for which credit lasts.
+ *	  SQL aggregates for accruals and burn rates of running containers.  Numbers of
+ *	  rate classes in running totals, and the time for which credit lasts.
  *
  *-------------------------------------------------------------------------
  */

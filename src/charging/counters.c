@@ -726,8 +726,8 @@ void
 yq_counters_post(YqCounters *counters)
 {
 	/*
-	 * take the transaction id before reading the table, so that a transaction whose id is
-	 * newer than the commit of the table's row always finds this row
+	 * take the transaction id before reading the table: a transaction that gets its id
+	 * after the commit of the table's row then finds this row
 	 */
 	static Wanted numbering = {.table = YQ_USAGE_NUMBERING};
 	FullTransactionId number = GetTopFullTransactionId();

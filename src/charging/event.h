@@ -222,8 +222,8 @@ extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 /*
  * Find the payer of an event: its project and user.  If the event has no project, its username is
  * read as project__user, split at the first double underscore.  If the username has no double
- * underscore, it is both project and user (semantics/charging 4.2).  Results are palloc'd in the
- * current context or belong to the event.  They are NULL if the event does not contain them.
+ * underscore, it is both project and user.  Results are palloc'd in the current context or belong
+ * to the event.  They are NULL if the event does not contain them.
  */
 extern void yq_event_payer(const YqEvent *event, text **project, text **username);
 

@@ -71,7 +71,7 @@ extern bool yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculat
 /* -- queue limit --------------------------------------------------------------- */
 
 /*
- * Compute the queue limit that is sent to nodes (opportunistic 6).
+ * Compute the queue limit that is sent to nodes (semantics/opportunistic 5).
  *
  * The limit is computed after each sort, from the nodes in the list, with Java's
  * arithmetic.  Sums are 32-bit integers, and fractions are 32-bit floats.

@@ -15,11 +15,12 @@
 /* -- central allocator --------------------------------------------------------- */
 
 /*
- * Allocate OPPORTUNISTIC containers on all nodes of the cluster (opportunistic 4).
+ * Allocate OPPORTUNISTIC containers on all nodes of the cluster
+ * (semantics/opportunistic 3).
  *
  * For each request, the named hosts are tried first, then the named racks, then the
- * least loaded nodes.  Node labels and relaxed locality are ignored (opportunistic S2).
- * The allocator reads no table.  It looks up nodes through the caller's callbacks.
+ * least loaded nodes.  As in Hadoop, node labels and relaxed locality are ignored.  The
+ * allocator reads no table.  It looks up nodes through the caller's callbacks.
  */
 
 /*
@@ -97,7 +98,7 @@ extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocat
 
 /*
  * Allocate OPPORTUNISTIC containers on a list of nodes.  A local scheduler does this
- * after it has received the list (opportunistic 5).
+ * after it has received the list (semantics/opportunistic 4).
  *
  * The allocator knows the load of the nodes only by their order in the list.  A node
  * gets at most one container per call, unless a request names it as a host.  The

@@ -115,7 +115,7 @@ serve_place(YqOutstandingRequest *request, const char *name)
 
 /*
  * Compare two requests by their keys.  The larger priority number comes first, then the
- * larger id.  The scheduler uses the reverse order (opportunistic S1).
+ * larger id.  The scheduler uses the reverse order, as in Hadoop.
  */
 static int
 compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)

@@ -2,12 +2,12 @@
  *
  * outstanding_request.h
  *	  Keeps the opportunistic containers that an application has requested and not
- *	  received (opportunistic 2).
+ *	  received (semantics/opportunistic 1).
  *
  * The key of a request consists of its priority and its allocation request id.  All
  * requests of an application with the same key must have the same size; Hadoop fails if
- * they differ (opportunistic S3).  Amounts are in native units, one for each type of
- * the calculator.  No function here reads a table.
+ * they differ.  Amounts are in native units, one for each type of the calculator.  No
+ * function here reads a table.
  *
  *-------------------------------------------------------------------------
  */

@@ -58,7 +58,7 @@ extern void yq_slot_locks_take_missed(YqSlotLocks *locks);
 
 /*
  * The current list of nodes by load, and the queue limit computed from it
- * (opportunistic 3.2, 6).
+ * (semantics/opportunistic 2, 5).
  *
  * The first call after each scheduler_setting.node_sorting_interval makes a new list.
  * The list is the only row of yquota_internal.load_list.  The table is unlogged, so the

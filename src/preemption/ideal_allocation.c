@@ -87,7 +87,7 @@ scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int 
 /*
  * Set how much a queue must give up on a label: its excess times "scale".  The queue keeps
  * the larger of two amounts: its ideal allocation, and its used and pending amounts up to
- * its guarantee.  The result may be negative for some resource types (preemption 11, S15).
+ * its guarantee.  As in Hadoop, the result may be negative for some resource types.
  */
 static void
 set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, const int64 *total, float4 scale)
@@ -482,7 +482,7 @@ accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 /*
  * Offer amounts to the most underserved queues, and add what they accept.  The first
  * accepted amount is also deducted from *caller, because Hadoop's method changes its
- * caller's variable (preemption 11, S1).
+ * caller's variable.
  */
 static void
 serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * load_preemption.h
- *	  Loads the state of a round of preemption: the configuration, the marks of earlier
- *	  rounds, and the cluster (preemption 1, 2.1).
+ *	  Loads the state of a round of preemption: the configuration, the marks of
+ *	  earlier rounds, and the cluster (preemption 2).
  *
  * The cluster is the one that the session keeps for allocation cycles, brought up to
  * date without the scheduler's lock.  If no cluster can be kept, a cluster is loaded.

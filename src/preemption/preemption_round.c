@@ -98,7 +98,7 @@ take_ignoring_exclusivity(Search *search)
 
 /*
  * Give up every reservation that the selector examines, even if it did not select the
- * reservation (preemption 11, S7).
+ * reservation.  Hadoop does so, too.
  */
 static void
 unreserve(YqPreemption *state, YqPreemptionContainer *container)

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_round.h
- *	  Runs one round of preemption, and its selectors (semantics/preemption 2, 4 to 8).
+ *	  Runs one round of preemption, and its selectors (semantics/preemption 1, 4 to
+ *	  8).
  *
  *-------------------------------------------------------------------------
  */

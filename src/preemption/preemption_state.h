@@ -33,7 +33,7 @@
 #include "datatype/timestamp.h"
 #include "queues/calculator.h"
 
-/* Selectors, in the order in which they run (preemption 2). */
+/* Selectors, in the order in which they run (preemption 1). */
 typedef enum YqPreemptionSelector
 {
 	YQ_SELECTOR_QUEUE_PRIORITY,
@@ -58,7 +58,7 @@ typedef enum YqCandidateOrder
 	YQ_LEAST_PAID				/* among requests with the same priority, fewest credits since the start first */
 } YqCandidateOrder;
 
-/* Settings named in preemption 1, with Hadoop's types. yq_preemption_create() sets their defaults. */
+/* Settings of preemption, with Hadoop's types.  yq_preemption_create() sets their defaults. */
 typedef struct YqPreemptionSettings
 {
 	bool		observes_only;	/* observe_only */
@@ -81,7 +81,7 @@ typedef struct YqPreemptionSettings
 	bool		moves_reservations; /* underutilized-preemption.allow-move-reservation */
 	bool		is_lazy;		/* lazy-preemption-enabled */
 	YqCandidateOrder candidate_order;
-	bool		keeps_balance_marks;	/* differs from Hadoop to repair S4: see yq_preemption_forget_before() */
+	bool		keeps_balance_marks;	/* unlike in Hadoop: see yq_preemption_forget_before() */
 } YqPreemptionSettings;
 
 /*
@@ -96,7 +96,7 @@ typedef struct YqPreemptionQueueLabel
 	int64	   *used;			/* used by containers and reservations */
 	int64	   *reserved;
 	int64	   *killable;		/* usage of containers that lazy preemption has made killable */
-	int64	   *pending;		/* amounts that are requested, as far as user limits allow (preemption 2.1) */
+	int64	   *pending;		/* amounts that are requested, as far as user limits allow (preemption 2.2) */
 	int64	   *pending_without_reserved;	/* pending amounts without the amounts of reservations */
 	float4		absolute_capacity;
 	float4		used_capacity;	/* leaves: used fraction of the guarantee, from yq_queue_used() */
@@ -130,7 +130,7 @@ typedef struct YqPreemptionQueue
 
 	/* leaves */
 	int64	   *capacity;		/* effective capacity of the default partition */
-	float4		maximum_am_percent; /* fraction of the capacity that application masters may keep (preemption 4, 3) */
+	float4		maximum_am_percent; /* fraction of the capacity that application masters may keep (preemption 4.3) */
 	bool		is_fair;		/* the leaf orders its applications by usage */
 	bool		is_complete;	/* the loader has set the members below */
 	struct YqPreemptionApplication **applications;	/* all applications in the order of assignment, active or not */
@@ -329,7 +329,7 @@ typedef struct YqPreemption
 /* Return the name that users see of a selector: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
 extern const char *yq_preemption_selector_name(YqPreemptionSelector selector);
 
-/* Set Hadoop's defaults (preemption 1). */
+/* Set Hadoop's defaults. */
 extern void yq_preemption_set_defaults(YqPreemptionSettings *settings);
 
 /*
@@ -383,7 +383,7 @@ extern void yq_preemption_complete_all(YqPreemption *state);
 
 /*
  * Return the time before which a round forgets the selector's marks.  It is two maximum
- * waits ago, even if the selector's own wait is longer (preemption 11, S4).  With
+ * waits ago, even if the selector's own wait is longer (preemption 8.2).  With
  * keeps_balance_marks, marks of YQ_SELECTOR_FIFO_BALANCE are kept for two waits of that
  * selector.  A round that only observes forgets no marks.
  */

@@ -5,7 +5,7 @@
  *
  * Two leaves are compared by the priorities of the ancestors just below their lowest
  * common ancestor.  A less important leaf gives containers up even if it is below its
- * own guarantee, and even if it disables preemption (preemption 11, S6).
+ * own guarantee, and even if it disables preemption.
  *
  *-------------------------------------------------------------------------
  */

@@ -2,7 +2,7 @@
  *
  * allocation_setting.h
  *	  Settings of yquota.scheduler_setting for allocated containers and for
- *	  OPPORTUNISTIC containers (opportunistic 9), with yquota.over_allocation.
+ *	  OPPORTUNISTIC containers, with yquota.over_allocation.
  *
  * The defaults are those of Hadoop 3.4.1.  Times are in microseconds, and sizes are in
  * MiB and cores.

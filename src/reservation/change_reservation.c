@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * change_reservation.c
- *	  Submits, updates and deletes a reservation (reservation 3, 10).
+ *	  Submits, updates and deletes a reservation (reservations 3, 10).
  *
  *-------------------------------------------------------------------------
  */
@@ -83,7 +83,7 @@ lock_plan_of_reservation(Change *change)
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
 }
 
-/* Does the reservation arrive before the next round of the follower?  Then a round runs at once (reservation 3). */
+/* Does the reservation arrive before the next round of the follower?  Then a round runs at once. */
 static bool
 is_due(const Change *change)
 {

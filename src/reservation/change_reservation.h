@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * change_reservation.h
- *	  Submits, updates and deletes a reservation (reservation 3, 10).
+ *	  Submits, updates and deletes a reservation (semantics/reservations 3, 10).
  *
  * A rule that refuses gives a verdict.  Malformed input is an error
  * (reservation_definition.h, load_plan.h).  An unknown id is ERRCODE_UNDEFINED_OBJECT.

@@ -41,7 +41,7 @@ extern void yq_plans_lock(const List *paths);
 /* Return the queue with this path or name.  Raises ERRCODE_FOREIGN_KEY_VIOLATION if the queue is not a plan. */
 extern const YqQueue *yq_plan_queue(const YqHierarchy *hierarchy, const char *name);
 
-/* Return the amounts of the cluster that the plan's queue may use, palloc'd (reservation 8). */
+/* Return the amounts of the cluster that the plan's queue may use, palloc'd (semantics/reservations 8). */
 extern int64 *yq_plan_capacity(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /* Check that an interval does not end before it starts. */

@@ -16,7 +16,7 @@
 
 /* -- sharing policy ------------------------------------------------------------ */
 
-/* Limits how much of a plan one user may have (reservation 5). */
+/* Limits how much of a plan one user may have (reservations 5). */
 
 /* -- at any time ----------------------------------------------------------------- */
 
@@ -79,7 +79,7 @@ validate_room(const YqPlan *plan, const YqPlanReservation *reservation, const Yq
 /*
  * Compute the user's load, including a reservation.  The user's sum already contains the
  * old reservation, and this function adds it again.  So does Hadoop, which means to
- * subtract it (S1).
+ * subtract it.
  */
 static YqStepFunction *
 user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const YqPlanReservation *old, int64 start, int64 end)
@@ -628,9 +628,9 @@ yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation)
 
 /*
  * Replace a reservation.  As in Hadoop, the policy checks the new reservation once in
- * addition to the old reservation (S1), and once after the old reservation is removed.
- * With plans_around the second check is omitted, because it would not count the old amounts
- * as free.
+ * addition to the old reservation, and once after the old reservation is removed.  With
+ * plans_around the second check is omitted, because it would not count the old amounts as
+ * free.
  */
 YqPlanFailure
 yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)

@@ -24,7 +24,7 @@ typedef enum YqPlanFailure
 	YQ_PLAN_TOO_LARGE_CONTAINER,	/* a container exceeds the maximum allocation */
 	YQ_PLAN_NO_ROOM,			/* the definition cannot be placed in the plan */
 	YQ_PLAN_GAP,				/* the placement that was found has gaps, which R_ORDER_NO_GAP forbids */
-	YQ_PLAN_OVERCOMMITTED,		/* the plan has already promised more than its capacity (S4) */
+	YQ_PLAN_OVERCOMMITTED,		/* the plan has already promised more than its capacity */
 	YQ_PLAN_PERIOD,				/* the period is too short, or the largest period is not a multiple of it */
 	YQ_PLAN_CAPACITY,			/* sharing policy: the reservation needs more than the plan has left */
 	YQ_PLAN_INSTANTANEOUS,		/* the user would have more than a user may have at one time */
@@ -83,8 +83,8 @@ typedef struct YqPlan
 	float4		instantaneous_share;	/* fraction of the plan's capacity that a user may have at one time */
 	float4		average_share;	/* fraction of the plan's capacity that a user may have on average over a window */
 	bool		wraps;			/* intervals that exceed the largest period continue at its start; Hadoop drops them */
-	bool		repeats;		/* periodic reservations count in each period; in Hadoop only in the first (S15) */
-	bool		plans_around;	/* a plan that has promised too much has nothing left; in Hadoop the call fails (S4) */
+	bool		repeats;		/* periodic reservations count in each period; in Hadoop only in the first */
+	bool		plans_around;	/* a plan that has promised too much has nothing left; in Hadoop the call fails */
 	bool		ends_averages;	/* a user's load ends a window after the deadline; in Hadoop it never ends */
 	int64		most_windows;	/* number of windows that a search may examine; beyond it, YQ_PLAN_SEARCH */
 	YqPlanReservation **reservations;

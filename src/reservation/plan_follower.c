@@ -58,8 +58,8 @@ is_excess(const YqPlan *plan, const int64 *amounts)
 
 /*
  * Remove reservations until the promises at a time fit.  Each removal counts only the
- * reservation's own amounts, although the plan's sums may contain more for the reservation
- * (S15).
+ * reservation's own amounts, although the plan's sums may contain more for the
+ * reservation.
  */
 static List *
 shrink_at(YqPlan *plan, int64 time, List *removed)
@@ -325,7 +325,7 @@ expire_queues(YqPlanQueues *queues)
 
 /*
  * Set the shares of the reservations; queues whose share decreases come first.  The maximum
- * of each queue is the whole plan, because no agent marks gangs (S8).
+ * of each queue is the whole plan, because no agent marks gangs.
  */
 static void
 share_out(Round *round, const int64 *reserved)

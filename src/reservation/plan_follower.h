@@ -16,7 +16,7 @@
 
 /*
  * Does the work of Hadoop's SimpleCapacityReplanner: removes reservations when a plan has
- * become smaller (reservation 7).
+ * become smaller (semantics/reservations 7).
  *
  * The functions below read and write no tables.
  */
@@ -28,7 +28,7 @@
  *
  * The plan must contain the reservations that touch the enforcement window.  "goes_on"
  * tells that other non-periodic reservations end after the window.  If it is false, the
- * function stops at the end of the last reservation (S5).  Returns the removed reservations
+ * function stops at the end of the last reservation.  Returns the removed reservations
  * (YqPlanReservation), in the order of their removal.
  */
 extern List *yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, bool goes_on);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_definition.h
- *	  Reads a reservation as its user defines it, and applies the rules that precede
- *	  those of the plan (reservation 1, 2).
+ *	  Reads a reservation as its user defines it, and applies the rules that
+ *	  precede those of the plan (semantics/reservations 1, 2).
  *
  * In SQL, times are timestamptz and durations interval.  Here, both are in
  * milliseconds, and times count from 1970.  Malformed input is an error:

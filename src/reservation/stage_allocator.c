@@ -78,7 +78,7 @@ yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *requ
 
 /* -- greedy allocator ---------------------------------------------------------- */
 
-/* Places gangs where they first fit (reservation 6.3). */
+/* Places gangs where they first fit (reservations 6.2). */
 
 /*
  * A search through the steps of a plan's available amounts.  From the left, each step is
@@ -266,8 +266,8 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 /* -- aligned allocator --------------------------------------------------------- */
 
 /*
- * Places gangs in windows of their duration, where the plan has the least load (reservation
- * 6.4).
+ * Places gangs in windows of their duration, where the plan has the least load
+ * (reservations 6.3).
  *
  * Windows do not overlap, so a gang changes the cost and the room only of its own window.
  * The gangs of each window are counted first, and are added to the changes only at the end.

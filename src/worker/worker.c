@@ -54,7 +54,7 @@
 /* Time within which a worker that is about to exit releases its lock. */
 #define WORKER_LOCK_PATIENCE_MS 2000
 
-/* Limit on how long a task that publishes prices waits for a lock (docs/design.md 2). */
+/* Limit on how long a task that publishes prices waits for a lock. */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
 
 /* Longest sleep.  A wake-up that was lost delays the tasks by at most this time. */

@@ -2,7 +2,7 @@
  *
  * activation.h
  *	  Activation of the waiting applications of a leaf queue that may start their
- *	  application masters (semantics/placement 4.1, with the limits of 4.5).
+ *	  application masters (semantics/placement 4.1, with the limits of 4.2 and 4.3).
  *
  * The functions only decide; the caller changes states, under the lock of the leaf.
  *

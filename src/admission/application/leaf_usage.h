@@ -122,9 +122,9 @@ extern int	yq_leaf_active_users(const YqLeafUsage *leaf);
 extern void yq_leaf_keep_active_users(YqLeafUsage *leaf);
 
 /*
- * Limits of application masters of a leaf queue (semantics/placement 4.2).  In the
- * default partition, the usage of other queues lowers the queue's limit, but not below
- * the limit that follows from the guarantee.  A user's limit is a share of the
+ * Limits of application masters of a leaf queue (semantics/placement 4.2, 4.3).  In
+ * the default partition, the usage of other queues lowers the queue's limit, but not
+ * below the limit that follows from the guarantee.  A user's limit is a share of the
  * guarantee.  Amounts are palloc'd, in native units.
  */
 

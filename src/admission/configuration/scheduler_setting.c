@@ -392,7 +392,7 @@ yq_opportunistic_advise(List *findings)
 
 /* -- reservation setting ------------------------------------------------------- */
 
-/* Read and check the settings of plans (reservation 11). */
+/* Read and check the settings of plans. */
 
 /* -- reading --------------------------------------------------------------------- */
 
@@ -432,7 +432,7 @@ value_of(int column)
 
 /*
  * Convert a configured share to a fraction.  By Hadoop's manual, 1 is the whole plan,
- * but Hadoop takes it as one per cent (S12).  A setting chooses between the two.
+ * but Hadoop takes it as one per cent.  A setting chooses between the two.
  */
 static float4
 share_of(int column)

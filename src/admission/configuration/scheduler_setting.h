@@ -16,7 +16,7 @@
 
 /* -- monitor policy ------------------------------------------------------------ */
 
-/* Does the scheduler's monitor run the preemption policy (preemption 1)? */
+/* Does the scheduler's monitor run the preemption policy? */
 
 #define YQ_MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
 
@@ -55,8 +55,8 @@ extern List *yq_preemption_advise(List *findings, YqSettingTest is_wanted);
 /* -- opportunistic setting ----------------------------------------------------- */
 
 /*
- * Check the settings of OPPORTUNISTIC containers (opportunistic 6, 9, 13).  Some
- * contradict each other; others are unwise, although Hadoop uses them.
+ * Check the settings of OPPORTUNISTIC containers.  Some contradict each other;
+ * others are unwise, although Hadoop uses them.
  *
  * The range of a single column is checked by the table's constraints.
  */
@@ -70,7 +70,7 @@ extern List *yq_opportunistic_advise(List *findings);
 /* -- reservation setting ------------------------------------------------------- */
 
 /*
- * Settings of plans (reservation 11).  A plan is a queue with the property reservable.
+ * Settings of plans.  A plan is a queue with the property reservable.
  *
  * Defaults are those of Hadoop 3.4.1.  Agents and policies are recognized by their
  * class names without the package.  Times are in milliseconds.

@@ -59,9 +59,8 @@ is_running(const YqApplication *application)
 
 /*
  * Find the locks that a change of an application needs.  A change within the leaf needs
- * only the lock of the leaf.  If the application leaves the leaf, the change also needs
- * the locks of the target, and of the queues and users of held applications that could
- * then run.
+ * only the lock of the leaf.  If the application leaves the leaf, the target is locked,
+ * too.  So are the queues and users of held applications that could then run.
  */
 static YqQueueLocks
 find_locks(const Locked *locked, bool leaves, const YqQueue *target)

@@ -48,7 +48,7 @@ typedef enum YqSchedulingMode
 	YQ_IGNORE_EXCLUSIVITY		/* for requests for the default partition */
 } YqSchedulingMode;
 
-/* Orders of the applications of a leaf (semantics/allocation 2.5). */
+/* Orders of the applications of a leaf (semantics/allocation 2.6). */
 typedef enum YqApplicationPolicy
 {
 	YQ_FIFO,
@@ -106,7 +106,7 @@ typedef struct YqClusterUser
 	List	   *held;			/* for the loader: the user's containers that it knows, see user_containers.h */
 } YqClusterUser;
 
-/* Inputs of user limits, per label of a leaf (semantics/allocation 3.1). */
+/* Inputs of user limits, per label of a leaf (semantics/allocation 3.2). */
 typedef struct YqLeafShares
 {
 	float4		usage_ratio;	/* sum over users, maintained as in Hadoop */
