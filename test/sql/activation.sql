@@ -122,7 +122,7 @@ SELECT * FROM pg_temp.submit(1, 'u', 'default', 1024, 5);
 SELECT * FROM pg_temp.kill(1);
 SELECT pg_temp.nodes('[memory-mb=8096,vcores=8]');
 SELECT (pg_temp.submit(2, 'u', 'default', 1024, 5)).state;
--- 10 % of the cluster's memory are rounded up to one allocation step
+-- 10 % of the cluster's memory is rounded up to one allocation step
 SELECT * FROM pg_temp.submit(3, 'u', 'default', 1024, 5);
 SELECT (pg_temp.submit(4, 'u', 'default', 1024, 5)).decided_by;
 SELECT * FROM pg_temp.kill(3);
@@ -156,7 +156,7 @@ SELECT (pg_temp.submit(1, 'u', 'a', 4096)).state, (pg_temp.submit(2, 'u', 'a', 8
 SELECT * FROM pg_temp.submit(4, 'u', 'a', 4096);
 SELECT * FROM pg_temp.submit(5, 'u', 'a', 1024);
 SELECT * FROM pg_temp.applications;
--- the application that fits is started, not the one that has waited longest
+-- the application that fits starts, not the application that has waited longest
 SELECT pg_temp.finish(5);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
@@ -167,14 +167,14 @@ SELECT pg_temp.configure('root - -
 	INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'heavy', 2), ('root.a', 'light', 0.5)$$);
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=8]');
 SELECT (pg_temp.submit(1, 'one', 'a', 1024)).state, (pg_temp.submit(2, 'two', 'a', 1024)).state;
--- The queue's 8 GB are halved, because the submitting user does not count yet. That half is halved
--- again by the weight 0.5 of the user.
+-- Two active users share the queue's 8 GB, because the submitting user does not count yet. Each
+-- gets half, and the weight 0.5 of the submitting user halves that again.
 SELECT * FROM pg_temp.submit(3, 'light', 'a', 3072);
 -- with the weight of heavy the limit would be 6 GB
 SELECT * FROM pg_temp.submit(4, 'heavy', 'a', 3072);
 SELECT pg_temp.finish(2);
 SELECT * FROM pg_temp.applications;
--- when light has no application any more, heavy is the first user visited
+-- when light has no application left, heavy is the first user visited
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
 
@@ -196,7 +196,7 @@ SELECT pg_temp.finish(3), pg_temp.finish(4), pg_temp.finish(5);
 SELECT (pg_temp.submit(6, 'u', 'a', 4096, 0, 'x')).state;
 SELECT * FROM pg_temp.applications;
 SELECT label, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
--- a label uses its own share for application masters, or else the share of the queue
+-- a label has its own share for application masters, and without one the share of the queue applies
 UPDATE yquota.queue_label SET maximum_am_resource_percent = 0.5 WHERE queue = 'root.a';
 SELECT label, maximum_am_resource_percent, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 UPDATE yquota.queue_label SET maximum_am_resource_percent = NULL WHERE queue = 'root.a';
@@ -241,10 +241,11 @@ SELECT n, (pg_temp.submit(n, 'u', 'a1', 1024)).state FROM generate_series(1, 2) 
 SELECT * FROM pg_temp.submit(3, 'u', 'a1', 1024);
 SELECT (pg_temp.submit(4, 'u', 'a2', 1024)).state;
 SELECT * FROM pg_temp.submit(5, 'v', 'a2', 1024);
--- root.a was full before 4 ended. The leaf a1 has no room for 3, so 5 of the leaf a2 starts.
+-- root.a was full before application 4 ended. The leaf a1 has no room for application 3, so
+-- application 5 of the leaf a2 starts.
 SELECT pg_temp.finish(4);
 SELECT * FROM pg_temp.applications;
--- both queues were full before 1 ended, so 3 starts first
+-- both queues were full before application 1 ended, so application 3 starts first
 SELECT pg_temp.finish(1);
 SELECT * FROM pg_temp.applications;
 

@@ -458,7 +458,7 @@ SELECT pg_temp.assign('h2'), pg_temp.assign('h2'), pg_temp.assign('h2');
 
 \echo V43: the order of queues by priority and by the used part of their guarantee
 -- Configure queues of a cluster of 100 GB, each "name priority used/guaranteed guaranteed". Then
--- give containers of 1 GB to the queues in the order that results.
+-- give containers of 1 GB, and return the queues in the order in which they get them.
 CREATE FUNCTION pg_temp.order(VARIADIC queues text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	rest integer := 100 - (SELECT sum(split_part(q, ' ', 4)::integer) FROM unnest(queues) AS q);

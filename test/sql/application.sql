@@ -109,8 +109,8 @@ SELECT application_id, state, activated_at FROM yquota.application WHERE queue =
 SELECT yquota.move_application('application_1_5', 'a');
 SELECT * FROM states();
 SELECT * FROM yquota.verify();
--- The containers of a moved application are allocated and charged in the target queue from the
--- move. Charges from before the move stay.
+-- From the move on, the containers of a moved application are allocated and charged in the target
+-- queue. Earlier charges stay in the old queue.
 BEGIN;
 TRUNCATE yquota.application;
 INSERT INTO yquota.project (name) VALUES ('mover');
@@ -161,15 +161,14 @@ SELECT yquota.move_application('application_1_20', 'a');
 SELECT * FROM states();
 UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.b';
 
--- Cores are short and memory is not. Of the 8 cores 2 are free, and one waiting application needs
--- no more than 2.
+-- Cores are short and memory is not. Of the 8 cores 2 are free, and only application 5 needs no more than 2.
 TRUNCATE yquota.application;
 UPDATE yquota.scheduler_setting SET resource_calculator = 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator';
 SELECT s.application_id, s.state, s.decided_by FROM (VALUES (1, 1024, 4), (2, 1024, 2), (3, 1024, 2), (4, 1024, 4), (5, 3072, 2), (6, 1024, 3)) AS v (id, memory, cores),
 	yquota.submit_application('application_1_' || v.id, 'u', NULL, 'a', am_resource => yquota.resource(v.memory, v.cores)) AS s;
 SELECT yquota.finish_application('application_1_2');
 SELECT * FROM states();
--- all other applications need more, until 4 cores are free
+-- applications 4 and 6 need more than the 2 free cores, and wait until 4 cores are free
 SELECT yquota.finish_application('application_1_5');
 SELECT * FROM states();
 SELECT yquota.update_application_priority('application_1_6', 5);
@@ -177,8 +176,8 @@ SELECT yquota.finish_application('application_1_3');
 SELECT * FROM states();
 UPDATE yquota.scheduler_setting SET resource_calculator = NULL;
 
--- Lifetime: it counts from now, but ends no later than the queue's maximum, which counts from the
--- submission
+-- Lifetime: a new lifetime counts from now. It ends no later than the maximum lifetime of the
+-- queue, which counts from the submission.
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET maximum_application_lifetime = 100 WHERE path = 'root.a';
 SELECT submit(1, 'u', 'a'), submit(2, 'u', 'b');
@@ -216,8 +215,9 @@ UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.a';
 SELECT * FROM states();
 SELECT yquota.set_outstanding_requests('application_1_2', true);
 
--- Rights on applications: while ACLs are off, every user has them. With ACLs the owner, the users
--- in modify_acl, and the administrators of the queue and of the cluster have them.
+-- Rights on applications: while ACLs are off, every user has all rights. With ACLs the rights
+-- belong to the owner, the users in modify_acl, and the administrators of the queue and of the
+-- cluster.
 SELECT yquota.update_application_priority('application_1_1', 1, 'eve');
 UPDATE yquota.scheduler_setting SET acl_enable = true, admin_acl = 'boss';
 UPDATE yquota.queue SET acl_administer_queue = ' ', acl_submit_applications = ' ' WHERE path = 'root';

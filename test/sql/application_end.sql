@@ -1,7 +1,7 @@
 --
--- Containers of an application that ends. Containers that the scheduler gave end with their
--- application, and other containers become suspect when they continue to run. A container that is
--- given but not acknowledged ends when its time is over.
+-- Containers of an application that ends. A container that the scheduler has allocated ends with
+-- its application. A container from another source becomes suspect when it continues to run. An
+-- allocated container that is not acknowledged ends when its time is over.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_application_end WITH (FORCE);
@@ -43,8 +43,7 @@ SELECT count(*) FROM yquota.schedule();
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 SELECT send_start('container_1_0001_02_000009', 'application_1_0001');
 SELECT send_start('container_1_0002_01_000001', 'application_1_0002');
--- the feed has still started the container when it repeats the START, or when another source
--- reports more
+-- is_given stays as it is when a feed repeats the START of a container, and when the feed sends an UPDATE
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation, source)
 	SELECT 'CONTAINER_START', container_id, started_at, project, application_id, allocation, 'rm' FROM yquota.container WHERE is_given;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)

@@ -1,7 +1,7 @@
 --
 -- Row security of applications. Operators and roles that read everything see all applications.
 -- Every other role sees its own applications, applications whose view_acl names the role,
--- applications in queues that the role administers, and those of its projects. No way leads around
+-- applications in queues that the role administers, and those of its projects. No query bypasses
 -- these rules.
 --
 SET client_min_messages = warning;
@@ -86,8 +86,8 @@ SELECT count(*) FROM yquota.application;
 SELECT yquota_internal.shows_application('yquota_test_stranger', NULL, NULL, 'yquota_test_stranger', '{}');
 
 --
--- Hostile roles. A function that reveals its arguments is not called with rows of others, however
--- cheap it claims to be. Nothing is written either.
+-- Hostile roles. A function that reveals its arguments is not called with rows that the role may
+-- not see, even if its declared cost is the lowest. The role cannot write any row either.
 --
 SET ROLE yquota_test_bob;
 CREATE FUNCTION pg_temp.tell(value text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$
@@ -121,8 +121,8 @@ CREATE FUNCTION pg_temp.acting_role() RETURNS name LANGUAGE sql AS $$SELECT 'yqu
 CREATE FUNCTION pg_temp.reads_all() RETURNS boolean LANGUAGE sql AS $$SELECT true$$;
 SELECT pg_temp.seen();
 RESET search_path;
--- A SECURITY DEFINER function of a role that sees more shows more, because its owner shares that
--- right. A SECURITY INVOKER function does not.
+-- A SECURITY DEFINER function shows more rows if its owner may see more rows. A SECURITY INVOKER
+-- function does not.
 RESET ROLE;
 CREATE SCHEMA lent;
 GRANT USAGE, CREATE ON SCHEMA lent TO PUBLIC;

@@ -71,7 +71,7 @@ SELECT * FROM yquota.verify();
 -- nothing is left to seal
 SELECT yquota.seal_history();
 
--- replays are known
+-- replayed events are known
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]'),
 	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', '[vcores=1]'),
@@ -120,7 +120,7 @@ DROP TABLE archive.below, archive.unlogged;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 ROLLBACK;
--- nothing was sealed before that time, and the log cannot go while the ledger is still here
+-- No history before 09:00 is sealed, so nothing is archived. The log cannot be archived before the ledger.
 SELECT * FROM yquota.archive('archive.ledger', '2026-03-02 09:00');
 SET client_min_messages = notice;
 SELECT * FROM yquota.archive('archive.log', 'infinity');
@@ -179,16 +179,16 @@ SELECT container_id, number, amount FROM yquota.charge ORDER BY container_id, nu
 SELECT * FROM difference();
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 10:00');
--- a second time
+-- archive a second time
 SELECT * FROM yquota.archive('archive.ledger', '2026-03-02 10:30');
--- now the log
+-- archive the log
 SET SESSION AUTHORIZATION yquota_test_archivist;
 SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 RESET SESSION AUTHORIZATION;
 SELECT event, container_id, archived_by FROM archive.log ORDER BY container_id, occurred_at, event;
 SELECT event, container_id FROM yquota.container_event ORDER BY container_id, occurred_at, event, allocation;
 SELECT * FROM yquota.archive('archive.log', 'infinity');
--- all of it
+-- archive the rest of ledger and log
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 SELECT container_id, number, amount FROM yquota.charge ORDER BY container_id, number;

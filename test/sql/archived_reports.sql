@@ -30,7 +30,7 @@ SELECT yquota.hold('lab', 'app_1', 4000, '5 hours'), yquota.hold('site', 'app_1'
 INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, allocation) VALUES ('CONTAINER_START', 'a2', 'lab', 'app_1', 'ann', 'root.b', '[vcores=1]');
 SELECT yquota.set_clock('2026-03-01 09:31:31');
 INSERT INTO yquota.container_event (event, container_id, allocation) VALUES ('CONTAINER_FINISH', 'a1', NULL), ('CONTAINER_UPDATE', 'a2', '[vcores=3]');
--- padded
+-- a container that pays padding
 INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation) VALUES ('CONTAINER_START', 'b2', 'web', 'app_2', '[vcores=5]'), ('CONTAINER_FINISH', 'b2', NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-03-01 10:40:40');
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
@@ -114,7 +114,8 @@ SELECT p.ends_at, b.closed_at, c.project, c.amount FROM yquota.billing_period AS
 
 -- ended containers leave
 SELECT yquota.seal_history();
--- quota_compute() calls these functions before history may leave, and then checks the credit
+-- History can be archived only after these functions have run. The test calls them directly,
+-- because quota_compute() also checks the credit.
 SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
 CREATE SCHEMA archive;
 CREATE TABLE archive.charge (LIKE yquota.charge);

@@ -232,11 +232,11 @@ SELECT pg_temp.application(1, 'root.c.user1'), pg_temp.application(2, 'root.c.us
 SELECT yquota.create_queue('root.c.user3');
 SELECT queue, capacity, absolute, maximum FROM pg_temp.figures WHERE queue ~ 'root.c.user3';
 SELECT label, array_agg(queue ORDER BY queue) FROM yquota_internal.active_leaf GROUP BY label ORDER BY label;
--- nothing to give
+-- no guarantee is left to give
 SELECT pg_temp.application(3, 'root.c.user3') \g /dev/null
 DELETE FROM yquota.queue WHERE path = 'root.d.user_9';
 SELECT * FROM yquota.manage_queues();
--- a held application does not ask for a guarantee, but its queue keeps one that it has
+-- a held application does not ask for a guarantee, but its queue keeps a guarantee that it has
 SELECT pg_temp.finish(2), pg_temp.application(4, 'root.c.user_0', 'NON_RUNNABLE') \g /dev/null
 SELECT * FROM yquota.manage_queues();
 SELECT pg_temp.finish(4) \g /dev/null
@@ -247,7 +247,7 @@ SELECT queue, absolute FROM pg_temp.figures WHERE queue ~ 'root.c.user';
 SELECT yquota.create_queue('root.c.user4'), yquota.create_queue('root.c.user5');
 SELECT pg_temp.application(10, 'root.c.user4', 'ACTIVE'), pg_temp.application(9, 'root.c.user5', 'ACTIVE'), pg_temp.finish(1) \g /dev/null
 SELECT * FROM yquota.manage_queues() ORDER BY label COLLATE "C", active, queue;
--- the queue is measured by its waiting applications
+-- an active application without containers uses nothing, and its queue has got no guarantee
 SELECT queue, used_capacity, absolute_capacity FROM yquota.effective_queue WHERE queue = 'root.c.user4' AND label = '';
 
 \echo V98b: the configuration changes
@@ -370,13 +370,13 @@ SELECT yquota.remove_unused_queues();
 SELECT yquota.remove_unused_queues();
 -- its parent has no children any more, but is still a parent
 SELECT queue, kind FROM yquota.effective_queue WHERE queue ~ 'root.a' ORDER BY ordinal;
--- a parent with a child is not empty, and its child counts as use
+-- a parent with a child is not empty, and the child counts as a use of the parent
 SELECT yquota.remove_unused_queues();
 SELECT yquota.create_queue('root.a.p.q2');
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
 SELECT yquota.remove_unused_queues();
 SELECT queue, is_marked FROM yquota_internal.created_queue ORDER BY queue;
--- a submission also counts as use, but not every submission is written
+-- A submission also counts as use. Its time is not recorded when the recorded time is only a little older.
 SELECT yquota.set_clock('2026-01-01 00:05:30') \g /dev/null
 SELECT state FROM yquota.submit_application('application_1_20', 'u', '{g}', 'root.a.p.q2', am_resource => '[memory-mb=1024]');
 SELECT * FROM yquota_internal.created_queue WHERE queue = 'root.a.p.q2';

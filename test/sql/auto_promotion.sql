@@ -57,7 +57,7 @@ SELECT pg_temp.start(1, 3, 'n1', 1024);
 SELECT pg_temp.at('10:09:59.999');
 SELECT * FROM yquota.node_heartbeat('{n1}');
 SELECT pg_temp.at('10:10');
--- another node reports, and then a dry run of a cycle looks
+-- the heartbeat of another node promotes no container here, and a dry run shows which one is due
 SELECT decision, pg_temp.c(container_id) AS c FROM yquota.node_heartbeat('{n2}');
 SELECT decision, pg_temp.c(container_id) AS c, node, allocation, priority FROM yquota.schedule(dry_run => true);
 SELECT decision, pg_temp.c(container_id) AS c, node, allocation, priority FROM yquota.node_heartbeat('{n1}');
@@ -96,7 +96,8 @@ UPDATE yquota.queue SET auto_promote_after = '1 min' WHERE path = 'root';
 SELECT pg_temp.start(1, 1, 'n1', 2048);
 SELECT pg_temp.start(2, 1, 'n1', 7168, 'GUARANTEED');
 SELECT pg_temp.at('10:05');
--- the GUARANTEED container took its room, so the container is being killed and does not run
+-- The GUARANTEED container took the room of the OPPORTUNISTIC container, which is being killed and
+-- so does not run.
 SELECT decision, pg_temp.c(container_id) AS c FROM yquota.schedule(explain => true, dry_run => true) WHERE container_id IS NOT NULL;
 SELECT pg_temp.start(1, 2, 'n2', 1024);
 SELECT pg_temp.at('10:10');

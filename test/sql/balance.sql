@@ -153,8 +153,8 @@ SELECT reference_at, weight, accrual_base FROM yquota_internal.rate_class_counte
 SELECT class.shape, class.factors, total.weights = yquota_internal.pack_weights(class.class_id, 4) AS is_four
 FROM yquota_internal.running_total AS total, yquota_internal.running_class AS class
 WHERE project = 'hours' AND class.shape OPERATOR(yquota.=) '[vcores=1]' GROUP BY 1, 2, total.weights;
--- The containers run from 10:30 to 13:00, from 11:30, and from 12:30. They cost 4.5 hours at 2.5
--- credits per second, less the half hour before 13:30.
+-- At 13:00 three containers have run since 10:30, 11:30 and 12:30, together for 4.5 hours. The
+-- container of 13:30 counts as minus half an hour. An hour costs 2.5 credits per second.
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota.set_clock('2026-03-02 16:00:00+00');

@@ -43,8 +43,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'c1', '2026-03-02 09:59+00', 'laser', '[memory-mb=1024,vcores=1]');
 TABLE kept;
 SELECT project, remaining, available FROM yquota.project_balance WHERE project = 'laser';
--- A kept plan's settings also apply when functions that it calls plan their queries. Starting
--- workers for a subquery of few rows would take longer than the whole query.
+-- The settings of a kept plan also apply to queries in functions that the plan calls. The plan uses
+-- no parallel workers, because starting them takes longer than a query of few rows.
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 8;
 CREATE OR REPLACE FUNCTION yquota_internal.balance_of(of_project text)
@@ -59,7 +59,7 @@ SELECT project, available FROM yquota.project_balance WHERE project = 'laser';
 SHOW max_parallel_workers_per_gather;
 ROLLBACK;
 
--- 340 credits of a grant expire, before the worker has noted it and then
+-- 340 credits of a grant expire, and the balance is the same before and after the worker has recorded the loss
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 TABLE kept;
 SELECT yquota.quota_compute() IS NOT NULL AS computed;

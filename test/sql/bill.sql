@@ -46,9 +46,9 @@ SELECT * FROM yquota.bill('lab.ml', '2026-04-01');
 SELECT * FROM yquota.bill('web', '2026-04-01');
 CREATE TABLE issued AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
 
--- Late facts: a container reported late, which would have used credit of the prize, and a container
--- that never ran. Container c1 is in another queue from half past eight. April has a new grant and
--- a container.
+-- Late facts: a container reported late, for which the expired prize grant would have paid, and a
+-- container that never ran. Container c1 is in another queue from half past eight. April has a new
+-- grant and a container.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-04 23:58+00', 'lab', 'app_4', 'ann', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-04 23:59+00', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_UPDATE', 'c1', '2026-03-10 08:30+00', NULL, NULL, NULL, 'root.b', NULL);
@@ -89,7 +89,7 @@ FROM (SELECT name, ends_at, sum(amount) FILTER (WHERE item <> 'closing balance')
 			 min(amount) FILTER (WHERE item = 'opening balance') AS opening,
 			 lag(min(amount) FILTER (WHERE item = 'closing balance')) OVER (PARTITION BY name ORDER BY ends_at) AS closed_with
 	  FROM before GROUP BY name, ends_at) AS bill;
-SELECT before.name, before.amount, balance.remaining, -- the budget of June begins with it
+SELECT before.name, before.amount, balance.remaining, -- the budget of June begins at this instant
 	before.amount + CASE before.name WHEN 'lab' THEN 20000 ELSE 0 END = balance.remaining AS agrees
 FROM before, LATERAL yquota.balance_at(before.name, before.ends_at) AS balance WHERE ends_at = '2026-06-01' AND item = 'closing balance' ORDER BY name;
 SELECT ends_at, - sum(amount) FILTER (WHERE item = 'charge') AS charged, (SELECT amount FROM yquota.closed_period WHERE until = ends_at) AS closed

@@ -79,7 +79,7 @@ SELECT substring(yquota.bill_html('lab', '2026-04-01') FROM '<h2>.*</table>');
 SELECT yquota.bill_html('lab', '2026-03-01') ~ 'by calendar' AS names_calendars;
 SELECT * FROM yquota.verify();
 
--- Bills do not change: neither by an outage, by late events nor by an archive. Corrections are on the next bill.
+-- An outage, late events and an archive do not change bills. Corrections are on the next bill.
 SELECT * FROM yquota.forgive('2026-03-03 00:00+00', '2026-03-03 01:00+00', 'dark');
 SELECT run('late', 'lab', '2026-03-05 21:00+00', '2026-03-05 23:00+00', '[vcores=1]');
 SELECT calendars, amount FROM yquota.cost_by_calendar('2026-03-01', '2026-04-01', '{}') ORDER BY 1;

@@ -71,15 +71,16 @@ SELECT yquota_internal.is_bloom_filter_complete();
 SELECT send_lives(1, 1500);
 SELECT * FROM books;
 
--- A filter that was emptied rules out nothing,
+-- A filter that was emptied rules out nothing.
 TRUNCATE yquota_internal.charge_filter;
 SELECT yquota_internal.is_bloom_filter_complete();
 SELECT send_lives(1501, 3000);
 SELECT * FROM books;
 SELECT yquota_internal.tend_history() FROM generate_series(1, 2);
 
--- and neither does a filter that lacks pages, because those pages must not be read. An autovacuum
--- that reads a table of the database would keep deleted rows from being removed.
+-- A filter that lacks pages rules out nothing either, because missing pages must not be read. The
+-- test waits for other snapshots: an autovacuum in this database would keep VACUUM from removing
+-- the deleted rows.
 CREATE PROCEDURE wait_for_snapshots() LANGUAGE plpgsql AS $$
 BEGIN
 	WHILE EXISTS (SELECT FROM pg_stat_activity

@@ -165,8 +165,8 @@ SELECT * FROM quote;
 \x off
 
 --
--- A resource type that nobody has paid for may move to another price group, and the sum changes
--- with it
+-- A resource type may move to another price group before any container is charged for it, and the
+-- sum changes with the group
 --
 INSERT INTO yquota.price_group (name) VALUES ('FPGA');
 INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('yarn.io/fpga', 'GPU', 3);

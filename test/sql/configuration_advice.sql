@@ -64,7 +64,7 @@ UPDATE yquota.scheduler_setting SET admin_acl = 'root';
 UPDATE yquota.queue SET acl_administer_queue = 'alice' WHERE path = 'root.default';
 UPDATE yquota.queue SET acl_submit_applications = '*' WHERE path = 'root';
 UPDATE yquota.queue SET acl_submit_applications = ' ', acl_administer_queue = ' ' WHERE path = 'root';
--- rules that come after a rule that matches everybody
+-- rules that come after a rule that matches every user
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue) VALUES ('legacy', 1, 'user', 'bob', 'default'), ('legacy', 2, 'user', '%user', 'root.default'), ('legacy', 3, 'group', 'dev', 'default'), ('application', 1, 'application', 'hive', 'default');
 UPDATE yquota.scheduler_setting SET queue_placement_rules = '{com.example.Engine}';
 UPDATE yquota.scheduler_setting SET queue_placement_rules = NULL, mapping_rule_format = 'json';

@@ -102,7 +102,7 @@ SELECT quarter_hour, amount FROM yquota_internal.charge_rollup WHERE username = 
 SELECT * FROM differences() ORDER BY zone, by;
 SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c
 EXCEPT TABLE said;
--- reports read them
+-- reports read the roll-ups
 BEGIN;
 UPDATE yquota_internal.charge_rollup SET amount = 0;
 SELECT project, amount FROM yquota.cost_between('2026-10-01', '2026-11-01') ORDER BY project;

@@ -15,7 +15,7 @@ SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 
 --
--- Who decides
+-- Roles that may defer events and charge deferred events
 --
 SHOW yquota.charging;
 SET yquota.charging = off;
@@ -263,8 +263,7 @@ SELECT segments, archived > 0 AS moved FROM yquota.archive('ledger', 'infinity')
 SELECT * FROM yquota.verify();
 
 --
--- The worker raises an alert about deferred events. A time whose QUOTA_COMPUTEs were deferred is no
--- outage,
+-- The worker raises an alert about deferred events. The time whose QUOTA_COMPUTEs were deferred is no outage.
 --
 SELECT yquota_internal.worker_record(0, '2026-03-02 10:00', NULL, NULL, NULL, NULL, NULL, '{}');
 SELECT kind, subject FROM yquota.alert WHERE cleared_at IS NULL;
@@ -279,7 +278,7 @@ UPDATE yquota_internal.worker_state SET pid = 1, database_oid = (SELECT oid FROM
 	system_identifier = (SELECT system_identifier FROM pg_control_system());
 SELECT yquota_internal.worker_start(2, '2026-03-02 12:00:30');
 SELECT count(*) FROM yquota.outage;
--- but the time after the last of them is
+-- the time after the last deferred QUOTA_COMPUTE is an outage
 SELECT yquota_internal.worker_start(3, '2026-03-02 12:03:30');
 SELECT started_at, ended_at FROM yquota.outage;
 RESET yquota.charging;

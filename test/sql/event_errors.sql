@@ -37,7 +37,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'ended', '2026-03-02 09:00:20', NULL, NULL);
 \x
 --
--- By itself
+-- Errors of a row by itself
 --
 SELECT * FROM attempt('CONTAINER_START', NULL, '2026-03-02 09:30', 'lab', '[vcores=1]');
 SELECT * FROM attempt('CONTAINER_FINISH', '', '2026-03-02 09:30');

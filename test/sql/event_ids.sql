@@ -24,7 +24,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT count(*) FROM yquota.container;
 SELECT count(*), sum(amount) FROM yquota.charge;
 
--- all again: no-ops
+-- all events again change nothing
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	SELECT 'CONTAINER_START', id, '2026-03-02 09:00', 'lab', '[vcores=1]' FROM long_id;
 SELECT count(*), sum(amount) FROM yquota.charge;

@@ -95,8 +95,8 @@ SELECT sum(amount) FROM yquota.charge WHERE container_id = 'o1';
 SELECT * FROM yquota.verify();
 
 --
--- Minimum run time: the padding is charged once, at the finish. The rule is that in force at the
--- start, and the price and allocation are those of the finish.
+-- Minimum run time: the padding is charged once, at the finish. The rule in force at the start
+-- applies, with the price and the allocation at the finish.
 --
 SELECT yquota.set_clock('2026-03-02 12:00');
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 12:00', '1 minute'), ('2026-03-02 12:01', '2 minutes'), ('2026-03-02 12:02', '0');

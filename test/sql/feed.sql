@@ -94,14 +94,14 @@ VALUES ('CONTAINER_START', 'container_1_000003', '2026-03-02 09:10:00+00', 'lab'
 	   ('CONTAINER_START', 'container_1_000006', '2026-03-02 09:10:00+00', 'lab', 'ann', 'app_1', 'root.a', 'n1', '[vcores=1]', 'rm-1'),
 	   ('CONTAINER_FINISH', 'container_1_000006', '2026-03-02 09:58:00+00', NULL, NULL, NULL, NULL, NULL, NULL, 'rm-1');
 \set list '[{"container_id": "container_1_000001", "project": "lab", "username": "ann", "application_id": "app_1", "queue": "root.a", "node": "n1", "allocation": {"memory-mb": 1024, "vcores": 1}, "execution_type": "GUARANTEED", "started_at": "2026-03-02T10:00:00+01:00"}, {"container_id": "container_1_000002", "queue": "root.b", "allocation": "<memory:512, vCores:2>", "execution_type": null}, {"container_id": "container_1_000006"}, {"container_id": "container_2_000001"}, {"container_id": "container_5_000001", "project": "ops", "queue": "root.a", "allocation": {"vcores": 3}, "started_at": "2026-03-02 09:20"}, {"container_id": "container_5_000002", "project": "ops", "allocation": {"vcores": 3}, "started_at": "2026-03-02 09:55:00.000001"}, {"container_id": "container_5_000003", "project": "ops"}]'
--- These containers get no row: one that is in agreement, one updated and one started after as_of, and
--- one that finished after it.
+-- No row is returned for a container that agrees with the list, or that was updated, started or
+-- finished after as_of.
 SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00');
 SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
 SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00', dry_run => false);
 SELECT event, container_id, occurred_at, queue, allocation FROM yquota.container_event WHERE source = 'reconcile' ORDER BY container_id;
 SELECT container_id, queue, allocation, finished_at, cost FROM yquota.container_cost ORDER BY container_id;
--- once is enough
+-- a repeated call sends nothing
 SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00', dry_run => false);
 SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
 -- columns that an event cannot change, with other values in the list
@@ -110,7 +110,7 @@ SELECT action, container_id, detail FROM yquota.reconcile(
 	  {"container_id": "container_1_000002"}, {"container_id": "container_1_000004"}, {"container_id": "container_1_000005"},
 	  {"container_id": "container_5_000001", "application_id": "app_5"}]',
 	'2026-03-02 10:00:00+00', dry_run => false);
--- everything is over
+-- with an empty list all containers have ended
 SELECT action, container_id FROM yquota.reconcile('[]', '2026-03-02 10:00:00+00');
 
 -- bad lists
@@ -241,8 +241,8 @@ SELECT * FROM yquota.reconcile('[{"container_id": "c1", "is_running": "sometimes
 DROP VIEW list_with_concluded;
 
 --
--- Two resource managers take turns. The time between them is forgiven, from the last sign of life
--- that is known of either.
+-- Two resource managers take turns. The time between their activity is forgiven, from the last
+-- known sign of life of either manager.
 --
 CREATE DATABASE yquota_feed_pair;
 \c yquota_feed_pair

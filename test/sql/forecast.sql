@@ -28,8 +28,8 @@ SELECT e::yquota.container_event_type, 'wild', '2026-03-01 12:00+00'::timestampt
 	   '[vcores=14]' FROM unnest('{CONTAINER_START,CONTAINER_FINISH}'::text[]) AS e;
 -- steady and uneven have 240 hours left, which is ten days
 SELECT * FROM yquota.forecast();
--- at both ends of the range, the upper or lower bound of the cost equals the remaining credit of
--- ten steady days
+-- The upper bound of the cost reaches the remaining credit at earliest_at, and the lower bound at
+-- latest_at. The remaining credit is ten days of even spending.
 SELECT project, extract(epoch FROM earliest_at - '2026-03-15 12:00+00') / 86400 AS days, cost.early, cost.late
 FROM yquota.forecast('uneven')
 CROSS JOIN LATERAL (SELECT extract(epoch FROM earliest_at - '2026-03-15 12:00+00') / 86400 AS e, extract(epoch FROM latest_at - '2026-03-15 12:00+00') / 86400 AS l) AS h

@@ -94,7 +94,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'u2', '2026-03-02 10:00', 'lab', '[vcores=1]'), ('CONTAINER_UPDATE', 'u2', '2026-03-02 10:55', NULL, '[vcores=3]');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u2';
 RESET yquota.on_bad_event;
--- and deferred
+-- all events while charging is deferred
 SET yquota.charging = deferred;
 SELECT start('u3', '2026-03-02 10:00'), finish('u3', '2026-03-02 11:00', 'rm'), finish('u3', '2026-03-02 11:10', 'scheduler');
 RESET yquota.charging;

@@ -160,7 +160,7 @@ SELECT yquota.release_hold(8);
 SELECT yquota.hold('ops', 'app_6', 1, '1 hour');
 RESET SESSION AUTHORIZATION;
 SELECT hold_id, project, held_by, released_by, state FROM yquota.hold_status WHERE application_id = 'app_6';
--- a role has been granted more than the functions need
+-- a role with the privilege to insert rows cannot insert a hold
 GRANT INSERT ON yquota.hold TO yquota_test_holder;
 SET SESSION AUTHORIZATION yquota_test_holder;
 INSERT INTO yquota.hold (project, application_id, amount, held_by, held_at, expires_at) VALUES ('ops', 'app', 1, 'me', now(), 'infinity');

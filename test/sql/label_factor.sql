@@ -95,13 +95,14 @@ SELECT yquota.set_clock('2026-03-02 10:10+00');
 INSERT INTO yquota.node (name, label, total) VALUES ('n4', 'spot', '[vcores=64]');
 SELECT effective_at, label FROM yquota.node_label_history WHERE node = 'n4' ORDER BY 1;
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:02+00', 'a100'), ('n4', '2026-03-02 10:05+00', 'spot');
--- charges for other nodes are not read: a wrong one stays
+-- charges for other nodes are not read, so a wrong charge there stays
 BEGIN;
 UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'c2';
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:01+00', ''), ('n4', '2026-03-02 10:00:30+00', 'a100');
 SELECT count(*) AS corrections FROM yquota.charge WHERE container_id = 'c2' AND corrects IS NOT NULL;
 ROLLBACK;
--- refused, because the cost of containers of n1 without a label has been shown
+-- Refused: container c1 runs on n1 while the node has no label, and reports have shown its cost up
+-- to the clock.
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:03:30+00', 'spot'), ('n1', '2026-03-02 10:03:40+00', '');
 -- a label without a factor changes no amount, but the charges of containers are still split there
@@ -109,7 +110,8 @@ INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', 
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'c1' AND corrects IS NULL ORDER BY number;
 SELECT effective_from, description, corrected FROM yquota.pricing_change ORDER BY version DESC LIMIT 2;
 SELECT yquota_internal.uncorrected_since();
--- the points of a statement count together, in any order: no amount depends on n4 before the next point
+-- All points of a statement count together, in any order. Points of n4 change no amount, because no
+-- container ran there.
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:02:10+00', 'spot'), ('n4', '2026-03-02 10:02:20+00', 'a100');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n2', '2026-03-02 10:02:30+00', 'a100'), ('n2', '2026-03-02 10:02:10+00', 'plain'), ('n2', '2026-03-02 10:02:20+00', '');
 BEGIN;
@@ -123,7 +125,7 @@ INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n5', 
 ROLLBACK TO before;
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n5', '2026-03-02 10:03:30+00', 'spot'), ('n5', '2026-03-02 10:03:40+00', '');
 ROLLBACK;
--- facts
+-- refused, because a label in the history is a fact about a node that exists
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:11+00', 'spot');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:09+00', 'plain');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('nowhere', '2026-03-02 10:09+00', 'plain');
@@ -160,7 +162,7 @@ FROM yquota.charge WHERE container_id = 'tiny';
 SELECT amount FROM yquota.explain_charge('tiny');
 SELECT * FROM yquota.verify();
 
--- a project with prices of its own keeps its name
+-- a project with its own price factors or charging rules cannot be renamed
 INSERT INTO yquota.project (name) VALUES ('contract'), ('summed'), ('free');
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('project', 'contract', 0.9);
 INSERT INTO yquota.charging_rule (project, charging_mode) VALUES ('summed', 'sum');

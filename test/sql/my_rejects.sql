@@ -204,8 +204,8 @@ SET ROLE yquota_feed_a;
 SELECT source, rejected, waiting, differing_ends FROM yquota.feed_status WHERE source LIKE 'rm-%' ORDER BY source;
 RESET ROLE;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
-	-- These ends are repeated by this feed or another one, have another time, or have another exit
-	-- status, twice.
+	-- Each end is reported again. The end of e1 is the same. The others have another time or exit
+	-- status, e3 twice, and come from the same feed, another feed, or no feed.
 	('CONTAINER_FINISH', 'e1', '2026-03-02 11:10', 0, 'rm-b'),
 	('CONTAINER_FINISH', 'e2', '2026-03-02 11:11', 0, 'rm-b'),
 	('CONTAINER_FINISH', 'e3', '2026-03-02 11:10', 1, 'rm-b'),

@@ -235,8 +235,8 @@ SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n
 SELECT yquota.acknowledge_node_work('n', ARRAY[ROW('start', pg_temp.c(1), NULL, NULL, NULL, NULL, NULL)::yquota.node_action]) AS again;
 SELECT count(*) FROM yquota.node_work('n');
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
--- A container always shrinks and is demoted at once. It grows and is promoted while
--- auto_update_containers is set.
+-- A container shrinks and is demoted at once under every setting. A container grows and is promoted
+-- only while auto_update_containers is set.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, execution_type)
 VALUES ('CONTAINER_UPDATE', pg_temp.c(1), yquota.clock(), '[memory-mb=512,vcores=1]', 'OPPORTUNISTIC'),
 	('CONTAINER_UPDATE', pg_temp.c(2), yquota.clock(), '[memory-mb=1024,vcores=1]', 'GUARANTEED');
@@ -246,7 +246,7 @@ SELECT action, pg_temp.n(container_id) AS c, execution_type, allocation FROM yqu
 SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
 SELECT count(*) FROM yquota.node_work('n');
 SELECT pg_temp.advance();
--- a kill remains in the work until the container has ended, and an end until it is acknowledged
+-- a kill remains in the agent's work until the container has ended, and an end until it is acknowledged
 SELECT * FROM pg_temp.play('G 1024');
 SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
 SELECT action, pg_temp.n(container_id) AS c, exit_status, diagnostics, pg_temp.n(made_room_for) AS made_room_for FROM yquota.node_work('n');

@@ -35,7 +35,7 @@ SELECT place, node, queue_length FROM yquota.opportunistic_node;
 SELECT yquota.set_clock('2026-03-02 10:00:01+00');
 SELECT * FROM yquota.report_nodes('{}');
 SELECT place, node, queue_length FROM yquota.opportunistic_node;
--- malformed
+-- malformed reports
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', -1)]);
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0, capacity => -1)]);
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0, wait => '-1 ms')]);
@@ -49,8 +49,7 @@ SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 2147483647, 0, 0, 1, NULL, 1, 
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, '[vcores=-1]', NULL)::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, NULL, '[memory-mb=-1]')::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(NULL);
--- an idle node that does not report its allocation is compared with the other nodes by allocation,
--- too
+-- where nodes are compared by allocation, a node without a reported allocation counts as idle
 BEGIN;
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_LENGTH_THEN_RESOURCES';
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
@@ -106,7 +105,7 @@ ROLLBACK;
 BEGIN;
 SELECT string_agg(node, ' ' ORDER BY container_id) <> :'first' AS others FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 3)], seed => 43);
 ROLLBACK;
--- places ignored
+-- the places in requests are ignored
 BEGIN;
 UPDATE yquota.scheduler_setting SET opportunistic_ignores_places = true, opportunistic_nodes_used = 1;
 SELECT locality, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 3), ask(3, 'n2', id => 3)]) GROUP BY 1;

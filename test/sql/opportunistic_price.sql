@@ -71,7 +71,7 @@ SELECT metric, value FROM yquota.metrics WHERE family = 'opportunistic_price' OR
 RESET ROLE;
 DROP OWNED BY yquota_test_price_exporter;
 DROP ROLE yquota_test_price_exporter;
--- repeated
+-- the computation is repeated
 SELECT outcome FROM explained;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT count(*) FROM points;

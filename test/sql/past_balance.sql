@@ -55,7 +55,8 @@ SELECT shown.*, balance.*
 FROM shown, yquota.balance_at(shown.project, shown.at) AS balance
 WHERE (shown.granted, shown.spent, shown.held, shown.remaining, shown.burn_rate, shown.exhausted_at)
 	  IS DISTINCT FROM (balance.granted, balance.spent, balance.held, balance.remaining, balance.burn_rate, balance.exhausted_at);
--- only bookings make the balance jump, so a microsecond later it has cost one microsecond
+-- Only a booking makes the balance jump. So a microsecond later the running containers have spent
+-- one more microsecond.
 SELECT bool_and(later.spent - balance.spent = balance.burn_rate * 0.000001) AS exact
 FROM yquota.balance_at('lab', '2026-03-02 18:01:01+00') AS balance, yquota.balance_at('lab', '2026-03-02 18:01:01.000001+00') AS later;
 

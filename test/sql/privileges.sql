@@ -275,7 +275,7 @@ RESET ROLE;
 REVOKE SELECT ON yquota.project_balance FROM yquota_test_group;
 SELECT yquota.disallow_role('yquota_test_renamed', 'member', 'secret');
 DROP ROLE yquota_test_renamed, yquota_test_group;
--- nor a project
+-- a role keeps its rights on a project that is renamed, and loses them when the project is deleted
 INSERT INTO yquota.project (name) VALUES ('brief');
 SELECT yquota.allow_role('yquota_test_member', 'member', 'brief');
 UPDATE yquota.project SET name = 'short' WHERE name = 'brief';

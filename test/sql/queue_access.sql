@@ -56,7 +56,7 @@ SELECT to_json(list) AS list, pg_temp.who(list)
 FROM unnest(ARRAY['*', ' * ', 'alice *', '* g', 'a,* b', 'alice,*', '', ' ', '  ', 'alice', 'alice,bob g1', 'alice, bob g1', ' g1,g2', 'alice  g1',
 				  'a b c', '~real', ' ~g', '~real g9', ' alice', E'alice\tg1', E'alice,bob\n g1', E'\talice\t', E'x,alice\nbob']) AS list;
 
--- Why
+-- Reasons of decisions
 UPDATE yquota.queue SET acl_submit_applications = 'alice,~real g1,g2' WHERE path = 'root.c';
 SELECT (yquota.check_queue_access(username, groups, 'c1', 'SUBMIT_APPLICATIONS', real_username)).*
 FROM (VALUES ('alice', '{g1}'::text[], NULL), ('bob', '{b,g2}', NULL), ('eve', '{}', 'real'), ('eve', '{e}', NULL)) AS v (username, groups, real_username);

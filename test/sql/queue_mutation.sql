@@ -136,7 +136,7 @@ SELECT property, value FROM in_force WHERE property ~ 'root.b|user|gone';
 ROLLBACK;
 
 --
--- Who may
+-- Roles that may change the configuration
 --
 CREATE ROLE yquota_test_admin;
 CREATE ROLE yquota_test_operator;

@@ -14,7 +14,7 @@ INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'u1', 
 SELECT queue FROM yquota.effective_queue;
 COMMIT;
 SELECT count(*) FROM yquota.queue;
--- a property each
+-- wrong values of many properties, which are reported together
 BEGIN;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.a.a1', '100'), ('root.b', '50');
 UPDATE yquota.queue SET maximum_application_lifetime = 10, default_application_lifetime = 20, ordering_policy = 'lifo',

@@ -50,7 +50,7 @@ SELECT project, amount FROM yquota.cost_between('2026-03-01 10:10+00', '2026-03-
 SELECT project, amount FROM yquota.cost_between('2026-03-01 00:00+00', '2026-03-02 00:00+00') ORDER BY 1;
 SELECT project, amount FROM yquota.cost_between('2026-03-01 10:33:33.333333+00', '2026-03-01 10:33:33.5+00') ORDER BY 1;
 
--- the real ones
+-- the real terms
 \c yquota_rerate
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
@@ -77,8 +77,8 @@ SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:30+00', :'terms', 'lab', true, 'wrong prices again');
 SELECT project, amount, reason, kind FROM yquota.quota_grant ORDER BY 1;
 SELECT * FROM yquota.verify();
--- Equal terms in another notation are not posted again. They are written differently, repeat values
--- that are in force anyway, or apply beyond the window.
+-- Equal terms in another notation are not posted again. The terms are written differently, repeat
+-- values in force, or set factors that do not affect the window.
 CREATE VIEW corrections AS SELECT project, count(*), sum(amount) FROM yquota.quota_grant WHERE reason = 'half price' GROUP BY project ORDER BY project;
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}}', NULL, true, 'half price');
 TABLE corrections;
@@ -95,7 +95,7 @@ FROM (VALUES
 CROSS JOIN LATERAL yquota.rerate('2026-03-01 11:10+01', '2026-03-01 11:00+00', terms::jsonb, NULL, true, 'half price') AS other
 GROUP BY terms ORDER BY terms;
 TABLE corrections;
--- others are others
+-- other terms have not been posted, and neither has another window
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.51}}');
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}, "factors": [{"name": "bob", "dimension": "username", "factor": 3}]}');
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 10:59+00', '{"base_prices": {"vcores": 0.5}}');

@@ -296,9 +296,9 @@ END $$;
 CREATE FUNCTION pg_temp.offers(OUT number integer, OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) RETURNS SETOF record LANGUAGE sql
 BEGIN ATOMIC
 	SELECT t.number, o.* FROM (VALUES
-		-- The first is accepted, and the others are refused. They need more time than there is, or
-		-- more than the plan at a time. Or they need room beside alice's ten, or more than the plan
-		-- at any time.
+		-- The first reservation is accepted, and the others are refused. A refused reservation
+		-- needs more time than its window has, or at some time more containers than the plan has
+		-- beside alice's ten.
 		(1, ARRAY[pg_temp.gang(1)], 'ALL', NULL, '13:00'), (2, ARRAY[pg_temp.gang(1), pg_temp.gang(2, 2, '50 min')], 'ORDER', NULL, '12:30'),
 		(3, ARRAY[pg_temp.gang(200, 10, '40 min')], 'ALL', NULL, '13:00'), (4, ARRAY[pg_temp.gang(90, 90, '55 min')], 'ALL', NULL, '13:00'),
 		(5, ARRAY[pg_temp.gang(194, 97)], 'ALL', NULL, '13:00'), (6, ARRAY[pg_temp.gang(97, 97), pg_temp.gang(10, 2)], 'ANY', NULL, '12:05'),

@@ -106,7 +106,7 @@ SELECT * FROM difference();
 SELECT project, archive.digest = opening.digest AS is_right, archive.charged = opening.charged AS adds_up
 FROM yquota.archive_digest('archive.charge') AS archive
 FULL JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS opening USING (project) ORDER BY project;
--- once
+-- a repeated call archives nothing
 SELECT segments, archived FROM yquota.archive('archive.charge', 'infinity');
 -- reports are the same, whether the days are rolled up again or not
 SELECT yquota.roll_up_charges() >= 0 AS rolled_up;

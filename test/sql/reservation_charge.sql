@@ -96,8 +96,9 @@ SELECT yquota.set_clock(pg_temp.at('13:36'));
 TABLE balance;
 SELECT * FROM yquota.verify();
 
--- A period ends while a reservation continues, and later postings are on the next bill. 25 min * 60
--- * 2.4 = 3600, and 3750 + 1440 + 2880 = 8070, and 3 * 720 + 2 * 900 = 3960.
+-- A period ends while a reservation continues, and later postings are on the next bill. The
+-- reservation has cost 25 * 60 * 2.4 = 3600 so far. The bill of laser is 3750 + 1440 + 2880 = 8070.
+-- The bill of web is 3600 + 3 * 720 + 2 * 900 = 7560.
 SELECT yquota.set_clock(pg_temp.at('13:50'));
 SELECT closed_at FROM yquota_internal.close_period_at(pg_temp.at('13:40'), 100);
 SELECT amount FROM yquota.closed_period;
@@ -142,7 +143,7 @@ SELECT * FROM yquota.balance_at('lab', pg_temp.at('13:32'));
 SELECT * FROM yquota.rerate(pg_temp.at('12:00'), pg_temp.at('14:00'), '{"base_prices": {"memory-mb": {"base_price": 2, "unit": 1024}}}');
 SELECT * FROM yquota.verify();
 
--- A periodic reservation pays for its first instance, or with a setting for each instance.
+-- A periodic reservation pays for its first instance. A setting makes it pay for each instance.
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('14:05:00.000001'), 1);
 SELECT yquota.set_clock(pg_temp.at('14:06'));
 SELECT pg_temp.reserve(5, 'web', pg_temp.contract('14:10', '14:15', 1, '[memory-mb=1024,vcores=1]', '30 min'));

@@ -73,7 +73,7 @@ TABLE hold;
 TABLE balance;
 SELECT yquota.set_clock(pg_temp.at('12:12'));
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, pg_temp.at('12:08') FROM yquota.container;
--- 3750 and 2 * (300 + 180 * 1.5) = 1140 are more than was held
+-- the costs of 3750 and 2 * (300 + 180 * 1.5) = 1140 exceed the hold
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
 TABLE hold;
 TABLE balance;

@@ -210,8 +210,9 @@ SELECT 'S1' AS id, pg_temp.share('12 h', 30, 1, NULL), pg_temp.update(12, 30);
 SELECT 'S1' AS id, pg_temp.share('12 h', 15, 1, NULL), pg_temp.update(12, 21), pg_temp.update(12, 20);
 SELECT 'S1' AS id, pg_temp.share('24 h', 25, 1, NULL), pg_temp.update(24, 10);
 
--- In Hadoop a user's use does not end a window after the deadline, and overflows. So a user with 1
--- container is refused another container, and a user with 2 is not. A setting ends the use there.
+-- Hadoop takes a user's amount a window after the deadline for endless, so its sum overflows.
+-- Therefore a user with 1 container is refused another container, and a user with 2 is not. With
+-- the setting the amount ends there.
 CREATE FUNCTION pg_temp.later(containers integer) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE yquota.reservation_definition CASCADE;

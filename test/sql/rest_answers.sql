@@ -68,7 +68,8 @@ SELECT * FROM yquota.utilization ORDER BY resource_type;
 SELECT price_group, utilization, multiplier FROM yquota.compute_prices();
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"allocatedMB": 1024, "totalMB": 8192, "allocatedVirtualCores": 9, "totalVirtualCores": 8}}', source => 'old rm');
 SELECT * FROM yquota.utilization ORDER BY resource_type;
--- overtaken; starting
+-- Two kinds of answers are ignored: those that are older than the last one, and those of a starting
+-- ResourceManager.
 SELECT * FROM yquota.import_cluster_metrics(:'metrics', '2026-03-02 09:59');
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"allocatedMB": 0, "totalMB": 0, "allocatedVirtualCores": 0, "totalVirtualCores": 0}}');
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {}}');

@@ -74,7 +74,8 @@ TABLE day;
 SELECT roll_up();
 TABLE difference;
 
--- the longest interval of rolled-up days is read from the sums, if it has a quarter of the rows
+-- A report reads the longest interval of rolled-up days from the sums, if a quarter of the report's
+-- rows lie in the interval.
 BEGIN;
 UPDATE yquota_internal.charge_rollup SET amount = 0;
 SELECT cost('2026-03-02', '2026-03-03'), cost('2026-03-03', '2026-03-04'), cost('2026-03-07 01:00', '2026-03-08'), cost('2026-03-07 00:20', '2026-03-07 01:05');

@@ -208,9 +208,9 @@ SELECT operation, old ->> 'parent' AS was, new ->> 'parent' AS "is" FROM yquota.
 SELECT * FROM yquota.verify();
 
 --
--- A correction took an amount from grants, which return when the correction moves to a sub-project.
--- Of 130, 90 return to a grant that is spent later and expires, and 40 to an expired grant. The
--- loss is on the bill of the time when the amount moves.
+-- A correction took an amount from grants. The amount returns to the grants when the correction
+-- moves to a sub-project. Of 130 credits, 90 return to a grant that is spent later and expires, and
+-- 40 to an expired grant. The loss is on the bill of the time when the amount moves.
 --
 SELECT yquota.set_clock('2027-01-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('r', NULL), ('s', 'r');

@@ -156,7 +156,7 @@ SELECT queue, property, replace(advice, 'yarn.scheduler.capacity.', '') AS advic
 DELETE FROM yquota.unmapped_property;
 -- a request reports the same reasons
 SELECT property, outcome, reason FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a", "params": {"max-capacity": "50", "my-plugin": "1"}}, "global-updates": {"yarn.scheduler.capacity.node-localty-delay": "3"}}');
--- and the table
+-- an insert into the table also warns, with the probable name
 INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.a.max-applications', '5');
 UPDATE yquota.unmapped_property SET value = '6' WHERE property = 'yarn.scheduler.capacity.root.a.max-applications';
 INSERT INTO yquota.unmapped_property SELECT 'yarn.scheduler.capacity.root.a.state' || chr(i), 'RUNNING' FROM generate_series(97, 119) AS i;

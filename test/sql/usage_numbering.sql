@@ -37,7 +37,7 @@ SELECT decision FROM yquota.node_heartbeat(ARRAY['n1']);
 COMMIT;
 SELECT count(*) FROM yquota_internal.usage_numbering;
 
--- a cycle does
+-- a cycle starts the numbering
 SELECT decision FROM yquota.node_heartbeat(ARRAY['n1']);
 SELECT count(*), count(complete_from) AS complete FROM yquota_internal.usage_numbering;
 SELECT start('two_', 1);

@@ -102,7 +102,8 @@ SELECT * FROM undo("from" => '-infinity', "to" => '2026-03-02 11:30');
 SELECT void_id, container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_by = session_user AS by_us, voided_at FROM yquota.event_void ORDER BY void_id;
 
 --
--- Events are sent again: the same events, also at the same instant of the clock, and other events
+-- Events of voided containers are sent again, also at the same instant of the clock. Some of them
+-- differ from the voided events.
 --
 SELECT send('{done,short,updated,nothing,runs,grows}');
 SELECT * FROM ledger WHERE corrects IS NULL AND number > 1;
@@ -262,7 +263,7 @@ SELECT yquota_internal.correct_prices_since('-infinity');
 SELECT * FROM yquota.verify();
 
 --
--- Many
+-- Many containers
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation)
 SELECT 'CONTAINER_START', 'm' || i, '2026-03-02 09:00', 'lab', 'many', '[vcores=1]' FROM generate_series(1, 2500) AS i;
