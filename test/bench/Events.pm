@@ -393,7 +393,7 @@ sub memory_case
 	Report::add("memory of a statement of @{[ $rows->($containers{containers}) ]} $case at work_mem ${work_mem_mb}MB",
 		figure => $found->{containers}{used}, figure_unit => 'MB', baseline => $found->{part}{used},
 		baseline_name => "@{[ $rows->($containers{part}) ]} rows:",
-		# the small constant
+		# the peak must stay below a small multiple of work_mem
 		value => ratio($found->{containers}{used}, $work_mem_mb), unit => 'x work_mem', at_most => 8,
 		note => sprintf('once; peak of the process %.0f MB, with fewer rows %.0f MB', $found->{containers}{peak}, $found->{part}{peak}));
 	return;

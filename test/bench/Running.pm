@@ -351,7 +351,8 @@ sub balance_all_case
 	my ($name, $kinds, $case, $charging_mode) = @_;
 	my $database = copy_of(running('running_most', kinds => $kinds));
 
-	# a mode from a day after the last start on, inserted as many_prices() inserts prices
+	# the mode applies from a day after the last start on, and is inserted without triggers like the prices of
+	# many_prices()
 	Cluster::once($database, <<~"SQL") if defined $charging_mode;
 		SET session_replication_role = replica;
 		INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES (to_timestamp(@{[ Workload::ORIGIN + 86400 ]}), '$charging_mode')

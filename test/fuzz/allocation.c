@@ -28,7 +28,7 @@
 typedef struct Fence
 {
 	char	   *start;
-	struct Fence *next;			/* put up before */
+	struct Fence *next;			/* the fence before */
 } Fence;
 
 static Fence *fences = NULL;

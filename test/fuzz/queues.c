@@ -137,7 +137,7 @@ yq_fuzz_capacity(YqFuzzInput *input)
 
 /* -- lists ----------------------------------------------------------------- */
 
-/* Check that everybody on a list is found, and nobody else. */
+/* Check that each user and group on a list matches, and no other name. */
 static void
 check_acl(const YqAcl *acl)
 {

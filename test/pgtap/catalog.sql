@@ -248,8 +248,9 @@ SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE (prosecdef OR lanname = 'plpgsql')
 					AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c ~ '^search_path=("?pg_catalog"?)(, "?yquota"?)?, "?pg_temp"?$') ORDER BY 1$$,
 				'every plpgsql and SECURITY DEFINER function pins its search_path');
--- The parsed form of a query takes many times the pages of its text. Only inlined functions need
--- it, and functions that run as a role without USAGE on the schema of the names in them.
+-- The parsed form of a query takes many times the pages of its text. Two kinds of functions need
+-- the parsed form: inlined functions, and functions that run as a role without USAGE on a schema
+-- that they name.
 SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE prosqlbody::text ~ '^\(' AND proconfig::text ~ 'search_path'
 					AND (prosecdef OR NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner)) ORDER BY 1$$,

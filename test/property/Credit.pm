@@ -142,8 +142,8 @@ sub terms
 }
 
 # Return the state of a project's grants at an instant. It is a hash of granted (less the lost amount), of debts, and
-# by grant_id of the rest and the loss of each grant. A row that takes credit back is a debt until it leaves. It has the
-# amount that is still to be taken, and the amount taken from each grant. The key '' has spending that was reversed.
+# by grant_id of the rest and the loss of each grant. A row that takes credit back is a debt until it leaves. A debt
+# has the amount still to be taken, and the amounts taken from each grant. The key '' has spending that was reversed.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -241,8 +241,8 @@ sub pay
 # Holds: {project, application, amount, at, until, released}.
 #
 
-# Return the holds of a project in force at an instant. By id, they have the application's cost
-# since then and the amount still held. The oldest hold of an application is used up first.
+# Return the holds of a project in force at an instant, by id. Each has the application's cost since the hold began,
+# and the amount still held. The oldest hold of an application is used up first.
 sub holds_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -258,14 +258,15 @@ sub holds_at
 	{
 		my @chain = grep { $holds->{$_}{application} eq $application } @ids;
 		my $pieces = $self->{known}{"$name $application $now"} ||= $self->pieces($now, [$name], $application);
-		my $used = zero();    # of the holds so far, counted up to each one's own beginning
+		my $used = zero();    # the amount that the holds before this one still hold
 
 		foreach my $k (0 .. $#chain)
 		{
 			my $most = zero();
 			my $sum = zero();
 
-			# for holds 1 to k: the amount that holds j to k hold, less the spending since j
+			# For each j, take the amounts of holds j to k, less the spending since hold j began. Holds 1 to k still
+			# hold the greatest of these.
 			foreach my $j (reverse 0 .. $k)
 			{
 				$sum = $sum + $holds->{ $chain[$j] }{amount};

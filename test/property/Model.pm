@@ -326,8 +326,8 @@ sub factor_names
 	return @names;
 }
 
-# Return the part of its price that a container pays, with 6 decimals. While the container waits, it is given by the
-# rule in force when the wait began.
+# Return the part of its price that a container pays, with 6 decimals. While the container waits, the rule in force
+# when the wait began sets this part.
 sub waiting_factor
 {
 	my ($self, $held) = @_;
@@ -387,7 +387,7 @@ sub charging_mode
 
 # Return the price per second of the held resources at an instant, with 60 decimals, and the paid part of each
 # resource type. Resources are divided into groups, and each group pays for its dearest resource. Among equally
-# expensive ones this is the first by name.
+# expensive resources the first by name is paid for.
 sub rate
 {
 	my ($self, $held, $at) = @_;

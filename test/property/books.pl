@@ -6,12 +6,9 @@
 # them wait, and stop them to make room for others. Steps that end a month follow again and again, in open and in closed
 # periods: close_period(), forgive(), rerate(), seal_history(), archive().
 #
-# After each of these steps verify() finds nothing. Every report
-#
-#   is the same as before if the step changes nothing, or refuses instants
-#   before the archive horizon as docs/reference.md describes.
-#   It agrees with the models: Model.pm for charges, Credit.pm for the rest.
-#   A report about a bill is the same as when the bill was issued.
+# After each of these steps verify() finds nothing. A report is the same as before if the step changes nothing, or it
+# refuses instants before the archive horizon as docs/reference.md describes. Reports agree with the models: Model.pm
+# for charges, Credit.pm for the rest. A report about a bill is the same as when the bill was issued.
 #
 # The test plays a failing history again without some of its steps, as long as it fails in the same way. It shows the
 # remaining steps as SQL.
@@ -862,7 +859,7 @@ sub archive
 
 	return if !$done;
 	my $horizon = value('SELECT (extract(epoch FROM max(horizon)) * 1000000)::bigint FROM yquota.history_segment');
-	# others have left
+	# the other containers have left with the archive
 	my %kept = map { ($_->[0] => 1) } rows('SELECT container_id FROM yquota.container UNION SELECT container_id FROM yquota.charge');
 
 	$now{horizon} = $horizon if $horizon ne '';

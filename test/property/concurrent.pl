@@ -2,8 +2,8 @@
 #
 # Two feeds send halves of the stream at the same time, partly the same events and events of the same containers. In
 # the meantime a third session publishes prices, factors and outages that take effect at the clock or shortly after
-# it. Some take effect before instants up to which the feeds are just settling. A fourth session does the work of the
-# worker.
+# it. Some take effect before the instant up to which a feed is settling at that moment. A fourth session does the
+# work of the worker.
 #
 # Events may be ahead of the clock by less than yquota.max_clock_skew, and so may published points. The order of the
 # sessions decides whether a point is refused, but the amounts must be those of the accepted points.
@@ -19,9 +19,9 @@ use constant AHEAD => 4 * History::MINUTE;
 
 my ($seed, $histories) = Trial::plan_run(15);
 
-# Return statements and transactions that insert the events, as one text. A transaction takes
-# containers in the order of their ids, so that two of them do not wait for each other. A single
-# statement does so by itself.
+# Return statements and transactions that insert the events, as one text. A transaction takes containers in the order
+# of their ids, so that two of them do not wait for each other. Within a single statement, yquota itself takes them in
+# this order.
 sub feed
 {
 	my @events = @_;

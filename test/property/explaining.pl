@@ -277,9 +277,10 @@ sub fixed
 }
 
 # Prepare this situation. A node has 4 GiB free, and a queue may use 4 GiB more. A leaf below the queue has a
-# reservation, and could reserve 8 GiB. It can do so when another reservation, on a node in the second half, is no
-# longer requested. In one variant the queue's usage has shrunk by then, so that its leaf is visited only after
-# that. In another the leaf has no reservation until then, but other leaves of the same parent have one.
+# reservation, and could reserve 8 GiB. The leaf can do so when another reservation, on a node in the second half, is
+# released. In one variant the queue's usage has shrunk before the release, so its leaf is visited only after the
+# release. In another variant the leaf has no reservation until the release, but other leaves of the same parent have
+# one.
 sub begin_release
 {
 	my ($session, $leaf, $reserves, $shrinks, $calculator) = @_;

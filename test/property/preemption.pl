@@ -5,11 +5,11 @@
 #
 # Some rules hold for all settings, except the queue priority selector, which is off here. A round selects no more
 # than its budget. A leaf from which one selector takes keeps its guarantee, less at most one container, in a resource
-# that the calculator considers. The master of an application is selected only when the leaf has no other container
-# left there that is no larger. Other rules hold with a fixed demand, a dead zone of 0, a termination factor of 1,
-# equal containers and guarantees of whole containers. Then rounds and allocation reach a state in which nothing is
-# selected. Where a queue lacks a part of a container, a container may be killed for it. Its former queue may then get
-# the container back again and again, in Hadoop, too. After each round verify() finds nothing.
+# that the calculator considers. The master of an application is selected only after all containers of the same leaf
+# and label that are not larger than the master. Other rules hold with a fixed demand, a dead zone of 0, a termination
+# factor of 1, equal containers and guarantees of whole containers. Then rounds and allocation reach a state in which
+# nothing is selected. Where a queue lacks a part of a container, a container may be killed for it. Its former queue
+# may then get the container back again and again, in Hadoop, too. After each round verify() finds nothing.
 #
 use strict;
 use warnings;
@@ -191,8 +191,8 @@ SQL
 }
 
 # Return leaves that have fallen below their guarantee. Containers selected for the same leaf do not count. A selector
-# deducts containers selected before it only while they are smaller, by the calculator, than what it must still take.
-# So it may take up to two of the largest containers more.
+# deducts earlier selected containers only while they are smaller, by the calculator, than what it must still take. So
+# a selector may take up to two of the largest containers too many.
 sub below_guarantee
 {
 	my ($session, $settings) = @_;
@@ -212,9 +212,9 @@ WHERE NOT (@{[ join ' OR ', @kept ]});
 SQL
 }
 
-# Return masters that were selected although another container of the same queue and label, which was
-# not larger, was not selected. Containers on nodes with a label that did not ask for a label come
-# first, whether they are masters or not.
+# Return masters that were selected although another container of the same queue and label, which was not larger, was
+# not selected. Containers that did not ask for a label but run on a node with one come first, whether they are
+# masters or not.
 sub masters_before_others
 {
 	my ($session) = @_;

@@ -165,7 +165,7 @@ sub alter_points
 	return;
 }
 
-# A quote for some time from the clock on beside the model's timeline as it would be without another change.
+# Compare a quote for some time from the clock on with the model's timeline as it would be without further changes.
 sub compare_quote
 {
 	my ($history) = @_;

@@ -257,7 +257,7 @@ sub application
 	return sql("SELECT $columns FROM yquota.application WHERE application_name = '$name'");
 }
 
-# Let the active ResourceManager compare running containers; its reports then follow that.
+# Let the active ResourceManager compare running containers. Its later reports come after that comparison.
 sub compare
 {
 	my ($id) = @_;

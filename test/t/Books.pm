@@ -68,12 +68,12 @@ sub new
 
 	return bless {
 		events => {},      # container -> its acknowledged events
-		set => {},         # "kind name instant" -> "value unit", as the test set it
-		computed => {},    # the same, as the worker did
+		set => {},         # "kind name instant" -> "value unit": points that the test has set
+		computed => {},    # the same for points that the worker has computed
 		outages => {},     # "project from to" -> 1
-		known => {},       # all of these, when the model was last made
+		known => {},       # points and outages when the model was last made
 		final => {},       # finished container -> what it owes
-		compared => 0,     # amounts
+		compared => 0,     # number of compared amounts
 	}, $class;
 }
 

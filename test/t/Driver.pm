@@ -232,8 +232,8 @@ sub insert
 	return @events ? History::insert_statement(map { { %$_, source => $source } } @events) : 'SELECT 1';
 }
 
-# Return several statements in one transaction. It takes containers in the order of their ids, so
-# that two transactions do not wait for each other.
+# Return several statements in one transaction. The transaction takes containers in the order of their ids, so that
+# two transactions do not wait for each other.
 sub several
 {
 	my ($source, @events) = @_;
@@ -520,8 +520,7 @@ sub recover
 	return @lines;
 }
 
-# Return outages that are wrong: a worker's outage must be a gap between two marks, and each gap is
-# made only once.
+# Return outages that are wrong: a worker's outage must be a gap between two marks, and each gap has only one outage.
 sub wrong_outages
 {
 	my ($client) = @_;
@@ -643,8 +642,8 @@ sub replay
 	return;
 }
 
-# Return sources whose number of rows in the log is wrong. It must be that of feed_status, and at least that of
-# the acknowledged rows. An event that waited for its START may be there twice.
+# Return sources whose number of rows in the log is wrong. The number must equal that of feed_status, and be at least
+# the number of acknowledged rows. The log may have an event that waited for its START twice.
 sub wrong_rows
 {
 	my ($self, $client) = @_;

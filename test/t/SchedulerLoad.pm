@@ -27,8 +27,8 @@ sub new
 	my $self = bless {
 		node => $node, database => $database, slots => [], priority => {}, unexpected => [],
 		told => {},             # container -> how often it was said to start
-		asked => {},            # application -> containers that it asked for
-		perhaps_asked => {},    # and those of which nobody knows
+		asked => {},            # application -> containers that it requested
+		perhaps_asked => {},    # requests of statements with unknown outcome
 		acknowledged => {}, perhaps_acknowledged => {},
 		statements => 0, containers => 0, lost => 0,
 	}, $class;
@@ -248,8 +248,8 @@ GROUP BY username, q.path, q.part HAVING sum(mb) > ceil(q.part * 16 * ${\ NODES}
 SQL
 }
 
-# Return the differences. Containers that started must be the decided ones, and the requested containers must be
-# those that no longer wait. A reservation must exist unless it was fulfilled or given up.
+# Return the differences. Each container that has started must have been decided, and each request that was served
+# must no longer wait. A reservation must exist unless it was fulfilled or given up.
 sub differences
 {
 	my ($self) = @_;

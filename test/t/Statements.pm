@@ -6,7 +6,7 @@
 #	missing_statements(NODE, DATABASE)	the statements of the catalog without a call here.
 #	statements()	names of calls, in order.
 #	sql_of(NAME)	its text: one statement, or several that belong together.
-#	reading_of(SIGNATURE)	a call of a public function in the list of privileges that takes no such locks.
+#	reading_of(SIGNATURE)	a call of a public function that blocks no other session, for the test of privileges.
 #	call_of(NAME)	the text of sql_of() in a transaction that is left open, with deferred work done at its end.
 #	locks_of(CLIENT, PID, GRANTED)	locks of tables and objects of the extension that a process
 #		has ('true') or waits for ('false'), as seen by a client: [name, mode, kind]
@@ -516,8 +516,8 @@ sub sql_of { return $sql{ $_[0] } // die "no statement \"$_[0]\"\n"; }
 sub reading_of { return $reading{ $_[0] }; }
 sub call_of { return "BEGIN;\n" . sql_of($_[0]) . ";\nSET CONSTRAINTS ALL IMMEDIATE"; }
 
-# The locks of a session. Partitions of history that are created and dropped only exclude their own
-# readers. The foreign tables of clusters are locked together and share one name.
+# The locks of a session. Creating or dropping a partition of history excludes only readers of that partition. The
+# foreign tables of clusters are locked together and share one name.
 sub locks_of
 {
 	my ($client, $pid, $granted) = @_;

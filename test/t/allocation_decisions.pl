@@ -21,11 +21,11 @@
 # accidents of its Java objects, and yquota has neither. First, a refresh of a parent puts its children in the order
 # of a hash table. The function replay.refresh() configures that order, and the comparison continues. Second, in fair
 # order Hadoop leaves an application in an outdated place until another container of it starts or ends. The function
-# replay.is_older_place() finds from the recorded decisions whether the first differing decision follows from that.
-# Hadoop also limits application masters by the amounts that other queues left when a leaf was last visited. In
-# contrast, yquota uses the amounts that they leave now. The function replay.is_older_limit() finds whether only that
-# decides whether an application waits. The remaining decisions of such a workload cannot be compared. The test names
-# these workloads and the steps from which they differ.
+# replay.is_older_place() finds from the recorded decisions whether the first differing decision follows from such a
+# place. Hadoop also limits application masters by the amounts that other queues left when a leaf was last visited. In
+# contrast, yquota uses the amounts that they leave now. The function replay.is_older_limit() finds whether an
+# application waits only because of this older limit. The remaining decisions of such a workload cannot be compared.
+# The test names these workloads and the steps from which they differ.
 
 use strict;
 use warnings;

@@ -194,7 +194,7 @@ my $sealed = told($primary);
 
 $primary->wait_for_catchup($standby);
 is(told($standby), $sealed, 'the segment is sealed on the standby, too');
-# archived are 17 containers of a, 15 of b, and the container that had stayed
+# The call archives 17 containers of a, 15 of b, and the container that had stayed
 is(archive($primary), "2|33\n2|68", 'archived');
 my $archived = told($primary);
 

@@ -67,7 +67,7 @@ set_clock($node, 'work', '2030-01-01 02:35 UTC');
 is_soon($node, 'work', mark() . q( = '2030-01-01 02:35 UTC'), 'the worker goes on after the proof');
 is(sql('SELECT count(*) FROM yquota.verification'), 1, 'the proof runs once a night');
 
-# With it
+# With pg_cron
 $node->append_conf('postgresql.conf', <<~'CONF');
 	shared_preload_libraries = 'yquota, pg_cron'
 	cron.database_name = 'work'

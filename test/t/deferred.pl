@@ -1,7 +1,7 @@
-# Deferred events survive a crash during statements and during charge_deferred(). They also survive dumps, even
-# into a database that defers, too. Wherever they are charged, they are charged once, with the same totals. The
-# worker defers its own QUOTA_COMPUTEs, reports deferred events, and records no outage for their time. Only a
-# permitted role can defer.
+# Deferred events survive a crash during statements and during charge_deferred(). They also survive dumps, even into a
+# database that defers, too. Wherever they are charged, they are charged once, with the same totals. The worker defers
+# its own QUOTA_COMPUTEs, reports deferred events, and records no outage while it defers. Only a permitted role can
+# defer.
 
 use strict;
 use warnings;

@@ -103,7 +103,7 @@ $node{new}->start;
 $node{new}->promote;
 $node_of{federation} = 'new';
 set_clocks($clock, 'federation');
-# the standby's sequences are usually ahead of lost commits, and here they are not
+# the standby's sequences are usually ahead of the lost commits, but not in this test
 sql('federation', q(SELECT setval('yquota.budget_lease_lease_seq', (SELECT max(lease) FROM yquota.budget_lease))));
 is(sql('federation', 'SELECT count(*) FROM yquota.budget_lease'), '2', 'the standby knows the first two leases');
 is(sql('federation', 'SELECT string_agg(cluster, \' \' ORDER BY cluster) FROM yquota_internal.unheard_cluster'), 'east north', 'the standby knows that there may be more leases');

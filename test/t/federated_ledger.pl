@@ -93,7 +93,7 @@ is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))
 is(sql('federation', 'SELECT cluster, count(DISTINCT container_id) FROM ledger GROUP BY 1 ORDER BY 1'), "north|30\nsouth|30\nwest|30", 'all rows are in the ledger');
 
 #
-# Taking them in
+# Add the clusters to the federation
 #
 sql('federation', 'CREATE VIEW seen AS SELECT * FROM ledger; CREATE TABLE other (LIKE yquota.charge); GRANT SELECT ON seen, other TO chief');
 server_of('federation', 'west', 'reporter');

@@ -85,7 +85,7 @@ foreach my $name (@clusters)
 		SQL
 }
 
-# Taking clusters in
+# Add the clusters to the federation
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-02'))), qr/^55000: no cluster has been federated/, 'without clusters there is no report');
 like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'chief'), qr/^42501: permission denied for foreign server east/, 'an administrator needs USAGE on the server');
 sql('federation', 'GRANT USAGE ON FOREIGN SERVER east, west, north, files TO chief');

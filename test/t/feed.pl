@@ -1,7 +1,7 @@
 #
-# The example client sends a stream to a server that is killed during that. The client itself is killed, too, and
-# sends again to a standby that lacks the last commits. Each time the books must have, for each container, the amounts
-# of one undisturbed statement: docs/design.md 1.1 and 1.7.
+# The example client sends a stream, and the server is killed in the meantime. The client itself is killed, too, and
+# sends again to a standby that lacks the last commits. Each time the books must have the same amounts for each
+# container as after one undisturbed statement: docs/design.md 1.1 and 1.7.
 #
 use strict;
 use warnings;

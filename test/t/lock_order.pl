@@ -66,8 +66,8 @@ my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(
 is(join(', ', sort map { "rows of $_" } @row_tables), join(', ', sort grep { /^rows/ } keys %place), 'the locks of rows with a rank can be read');
 my $locked_rows = join ' UNION ALL ', map { "(SELECT 'rows of $_' FROM $_ WHERE xmax = ANY (ARRAY(SELECT transactionid FROM pg_locks WHERE pid = $pid AND locktype = 'transactionid' AND granted)) LIMIT 1)" } @row_tables;
 
-# Return whether a lock conflicts with statements other than DROP and the like. The lock of a
-# statement that changes rows does, where other statements take stronger locks.
+# Return whether a lock conflicts with statements other than DROP and the like. The lock of a statement that changes
+# rows counts only on tables on which other statements take stronger locks.
 sub matters
 {
 	my ($name, $mode, $kind) = @$_;
@@ -75,8 +75,8 @@ sub matters
 	return $kind eq 'object' || $strength{$mode} > $strength{RowExclusiveLock} || $mode eq 'RowExclusiveLock' && exists $place{$name};
 }
 
-# Return whether a reader of the ledger conflicts with statements that post to it, which is not so
-# while sealing is locked out.
+# Return the locks of a reader of the ledger that conflict with statements which post to the ledger. A reader whose
+# other locks prevent sealing has no such lock.
 sub reads_ledger
 {
 	my (@held) = @_;

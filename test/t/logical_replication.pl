@@ -1,9 +1,9 @@
-# A copy by logical replication. The ledger and all its tables are replicated as data. The subscriber charges
-# nothing, because statement triggers do not fire there. The copy begins with a dump of the slot's snapshot,
-# including history, while events continue. The copy must show the same rows as the publisher after changes of
-# prices, corrections and voids, also in sessions that have cached older prices. Further changes are rejected and
-# deferred events, compaction, sealing and archiving. A publication of all tables does not prevent any operation on
-# the publisher. After a switch-over the copy continues where the publisher stopped.
+# A copy by logical replication. The ledger and all its tables are replicated as data. The subscriber charges nothing,
+# because statement triggers do not fire there. The copy begins with a dump of the slot's snapshot, including history,
+# while events continue. The copy must show the same rows as the publisher after changes of prices, corrections and
+# voids, also in sessions that have cached older prices. The test repeats this after rejected events, deferred events,
+# compaction, sealing and archiving. A publication of all tables does not prevent any operation on the publisher.
+# After a switch-over the copy continues where the publisher stopped.
 
 use strict;
 use warnings;

@@ -33,7 +33,7 @@ $primary->safe_psql('postgres', "INSERT INTO yquota.project (name) VALUES ('lab'
 my $session = $primary->background_psql('postgres', on_error_stop => 1);
 my $written = 0;    # statements of the journal that were acknowledged
 my $price_from;     # minute from which the price is doubled
-my @lsn;            # end of the WAL after each of them
+my @lsn;            # end of the WAL after each statement
 
 sub minute { return "timestamptz '2026-03-02 00:00+00' + $_[0] * interval '1 min'"; }
 

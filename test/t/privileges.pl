@@ -457,7 +457,8 @@ $node->command_checks_all([ 'pg_restore', '-d', $node->connstr('restored'), $dum
 is($node->safe_psql('restored', $audit), $before, 'the audit is as it was, without rows about the restore');
 is($node->safe_psql('restored', q(SELECT role, kind, project, role_oid = coalesce((SELECT oid FROM pg_roles WHERE rolname = role), 0) FROM yquota.role_grant ORDER BY role)),
 	"feeder|operator||t\nhead|admin||t\nleaver|member|secret|t\nmember|member|lab|t\nviewer|viewer||t", 'the roles are as they were');
-# a single statement of the dump grants to all roles of an object, or fails for all of them
+# For each object one statement of the dump grants the rights to all roles. The statement fails if one of these roles
+# is missing.
 like(as('member', 'restored', 'SELECT FROM yquota.project_balance'), qr/permission denied/, 'a missing role keeps other roles from their rights on the same object');
 is(as('head', 'restored', q(SELECT yquota.renew_role_grants())), '4', 'the rights come back when they are renewed');
 is(as('member', 'restored', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'lab', 'the member can read its project');

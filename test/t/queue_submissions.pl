@@ -9,11 +9,11 @@
 # next; the figures were recorded after it had recomputed all queues (update).
 #
 # The recorder corrected Hadoop's books where Hadoop fails to keep them. When an application that max-parallel-apps
-# holds ends or moves, Hadoop subtracts it from the user's waiting applications, to which it never belonged. A held
-# application whose priority is set joins them. An application that moves is still counted as running in its former
-# parents. A changed priority is not remembered, so setting the old one is not a change. Refused users stay users of the
-# queue, and users whose applications are all held may cease to be. The comparison leaves out the differences that
-# docs/internals.md lists as intended.
+# holds ends or moves, Hadoop subtracts it from the user's waiting applications, to which it never belonged. Hadoop
+# adds a held application to the waiting applications when its priority is set. An application that moves is still
+# counted as running in its former parents. A changed priority is not remembered, so setting the old one is not a
+# change. A user stays a user of the queue after a refusal, but may cease to be one while all the user's applications
+# are held. The comparison leaves out the differences that docs/internals.md lists as intended.
 
 use strict;
 use warnings;

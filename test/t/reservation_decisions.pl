@@ -14,10 +14,10 @@
 # delete_reservation(), follow_plans(), plan_allocation() and list_reservations().
 #
 # The comparison leaves out the amount that a user could get (available), which no function returns. It also leaves
-# out the steps after the first intended difference of yquota. One is that a reservation that has been over for a
-# window is in no plan, with or without a round of the follower. Another is that an update does not restore a deleted
-# reservation. A submission that is due makes a round at once, as in Hadoop's resource manager. The records are only
-# of the plan, so the test restores the earlier queues.
+# out the steps after the first intended difference. For example, in yquota a reservation that has been over for a
+# window is in no plan, with or without a round of the follower. In yquota an update does not restore a deleted
+# reservation. A submission that is due makes a round at once, as in Hadoop's resource manager. The records cover only
+# the plan, so the test then restores the earlier queues.
 
 use strict;
 use warnings;

@@ -167,8 +167,8 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 50); $round++)
 $node->safe_psql($database, 'SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL');
 $node->safe_psql($database, 'UPDATE yquota.scheduler_setting SET maximum_applications = ' . SYSTEM_LIMIT);
 
-# Known state of each application. It exists, does not exist (rolled back), or is unknown while the outcome
-# of a statement is. It also has ended or not.
+# Known state of each application: it exists, does not exist (rolled back), or is unknown while the outcome of its
+# statement is unknown. The state also says whether the application has ended.
 my (%is_there, %is_over);
 my $number = 0;
 my @clients;

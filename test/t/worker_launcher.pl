@@ -1,5 +1,4 @@
-# The launcher: workers for the databases of yquota.databases, and commands
-# that need a database without one.
+# The launcher starts workers for the databases of yquota.databases. Some commands need a database without a worker.
 
 use strict;
 use warnings;

@@ -49,7 +49,7 @@ is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p 
 # Policies have no effect while the monitor is off.
 $node->safe_psql('work', q(INSERT INTO yquota.scheduler_setting (scheduler_monitor_policies)
 	VALUES ('{x.y.QueueManagementDynamicEditPolicy,x.y.AutoCreatedQueueDeletionPolicy}')));
-# That change of the configuration makes the policy visit leaves again.
+# Inserting this setting changes the configuration, and so moves guarantees.
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'a change of the configuration moves guarantees by itself');
 $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)

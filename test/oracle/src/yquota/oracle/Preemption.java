@@ -41,8 +41,8 @@ import org.apache.hadoop.yarn.util.ControlledClock;
 public final class Preemption implements Area
 {
 	/**
-	 * Appended to every name in a variant. Its first character sorts before all that continue a
-	 * longer name, so the order of the names stays.
+	 * Appended to every name in a variant. Its first character sorts before every character that may
+	 * continue a longer name, so the order of the names stays.
 	 */
 	private static final String SUFFIX = "-variant";
 	private static final String QUEUES = "yarn.scheduler.capacity.";
@@ -52,8 +52,8 @@ public final class Preemption implements Area
 	private final ControlledClock clock = new ControlledClock();
 	private final List<Event<?>> sent = new ArrayList<>();
 	/**
-	 * The source of other identity hashes of objects, by which some of Hadoop's sets are ordered;
-	 * or null.
+	 * The source of random identity hashes, or null. Some of Hadoop's sets are ordered by the
+	 * identity hashes of their objects.
 	 */
 	private Random shift;
 

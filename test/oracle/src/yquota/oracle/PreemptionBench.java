@@ -112,7 +112,7 @@ public final class PreemptionBench
 		ObjectNode conf = workload.putObject("conf");
 
 		conf.put(QUEUES + "root.queues", "default").put(QUEUES + "root.default.capacity", "100");
-		// All that is asked for may be preempted at once, in the round after the one that marks it.
+		// Everything requested may be preempted at once, in the round after the mark.
 		conf.put(PREEMPTION + "total_preemption_per_round", "1.0").put(PREEMPTION + "natural_termination_factor", "1.0")
 			.put(PREEMPTION + "max_ignored_over_capacity", "0").put(PREEMPTION + "max_wait_before_kill", "0");
 		for (int node = 0; node < nodes; node++)
@@ -144,8 +144,8 @@ public final class PreemptionBench
 	}
 
 	/**
-	 * Returns whether an application has a container too few. So it is in every other leaf; in the
-	 * other leaves, applications have a container too many.
+	 * Returns whether an application has one container too few. The applications of every second
+	 * leaf have one too few, and the others have one too many.
 	 */
 	private boolean isAsking(int application)
 	{

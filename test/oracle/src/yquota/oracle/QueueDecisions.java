@@ -184,8 +184,8 @@ public final class QueueDecisions implements Area
 	}
 
 	/**
-	 * Returns what the resource manager answers when an application comes. If the queue does not
-	 * exist, the access lists count with which it would be created. If it cannot be created, this
+	 * Returns what the resource manager answers when an application comes. A queue that does not
+	 * exist counts with the access lists that it would get. If the queue cannot be created, this
 	 * check allows the application.
 	 */
 	private boolean maySubmit(UserGroupInformation user, String name)
