@@ -393,9 +393,8 @@ sub first_and_others
 	return ([ values %first ], \@others);
 }
 
-# Work of another session beside heartbeats. It runs "sql" again and again, "seconds" apart, in a database that
-# "prepare" has prepared. "tell" is called with each result, and "note" adds the result to the report at the
-# end.
+# Work of another session beside heartbeats. The session runs "sql" again and again, "seconds" apart, in a database
+# that "prepare" has prepared. "tell" is called with each result, and "note" adds the result to the report at the end.
 #
 # In every second round leaves with more than their share give some back: a two-hundredth of the cluster, but
 # at least ten containers. Containers end in the other rounds.

@@ -250,8 +250,8 @@ sub balance_one_case
 	return;
 }
 
-# Half of the grants have expired, each at another instant. The case is repeated with ten times
-# fewer grants, of which as many have expired.
+# Half of the grants have expired, each at another instant. The case is repeated with a tenth of the grants, of which
+# half have expired, too.
 sub grants_case
 {
 	my %few_and_all = (few => size('grants') / 10, all => size('grants'));

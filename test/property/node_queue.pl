@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# GUARANTEED containers start at a node as if there were no OPPORTUNISTIC containers. They start as soon as those that
-# are killed or paused for them have ended.
+# GUARANTEED containers start at a node as if there were no OPPORTUNISTIC containers. A GUARANTEED container starts as
+# soon as the containers that are killed or paused for it have made room.
 #
 # Random containers arrive at two nodes of one size, end, and are promoted and demoted while they wait. Limits drop
 # waiting containers, events are voided, and the books are maintained. Half of the nodes are over-allocated with

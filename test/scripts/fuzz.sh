@@ -7,7 +7,7 @@
 #   TARGET ok|FAILED, RUNS runs, N inputs that cover something, seed S
 # The seed is FUZZ_SEED or random. DIRECTORY/corpus holds the inputs that the fuzzer kept, and the next run uses them
 # again. DIRECTORY/found holds the inputs that made a target fail. Status 77 means that clang's fuzzer is not
-# installed. In a soak (SOAK_SECONDS) runs are quick; otherwise the build is.
+# installed. In a soak (SOAK_SECONDS) the build is optimized for quick runs. Otherwise the build itself is quick.
 
 . "$(dirname "$0")/common.sh"
 

@@ -6,8 +6,8 @@
 #   sanitizers  a server of its own with yquota built by clang with
 #               -fsanitize=address,undefined
 # The script prints pg_regress's line for each test and then "N tests, N reports"; reports and differences go to
-# standard error. Status 77 means that the tools are not installed. In a soak (SOAK_SECONDS) the tests under the
-# sanitizers are quick; otherwise the build is.
+# standard error. Status 77 means that the tools are not installed. In a soak (SOAK_SECONDS) the build for the
+# sanitizers is optimized for quick tests. Otherwise the build itself is quick.
 
 . "$(dirname "$0")/common.sh"
 

@@ -8,7 +8,7 @@
 #
 # Environment, all optional:
 #   SOAK_MINUTES  time for all of them together, 20 by default; shared evenly,
-#                 and the objects that one test leaves go to those after it
+#                 and time that one test leaves goes to the tests after it
 #   SOAK_SHORT    not empty: the tests of test/soak alone, each for a short time of
 #                 its own
 #   SOAK_ONLY     names of tests (files without folder and suffix), separated

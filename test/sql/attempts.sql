@@ -41,7 +41,8 @@ $lay$;
 SET bait.is_laid = on;
 
 --
--- An administrator has the archive written, which calls the administrator's trigger
+-- A superuser's REINDEX runs the administrator's code, which writes to an archive table with a
+-- trigger of the administrator
 --
 SET ROLE yquota_test_admin;
 SELECT yquota.seal_history();

@@ -68,7 +68,7 @@ SELECT queue, weight, absolute, effective FROM pg_temp.figures;
 SELECT yquota.create_queue('root.e-auto.e1-auto');
 SELECT yquota.create_queue('e1-auto');
 SELECT path, parent, auto_created, position, capacity, auto_queue_creation_v2_enabled FROM yquota.queue WHERE auto_created ORDER BY path;
--- a change of the configuration that does not name the created queue affects it only by the weights
+-- a change of the configuration that does not name the created queue affects that queue only by the weights
 SELECT pg_temp.set('root.a.capacity=6w');
 SELECT queue, absolute, effective FROM pg_temp.figures WHERE queue IN ('root.a', 'root.c-auto');
 -- a created queue that a file names is like any other queue
@@ -145,7 +145,7 @@ SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto';
 SELECT * FROM pg_temp.leaves WHERE queue ~ 'a2';
 SELECT pg_temp.set('root.a.*.auto-queue-creation-v2.template.user-limit-factor=10', 'root.a.*.auto-queue-creation-v2.template.maximum-am-resource-percent=0.8');
 SELECT * FROM pg_temp.leaves WHERE queue ~ 'a2';
--- a created queue has its own settings from a file that does not list it, or from its row
+-- the settings of a created queue also come from a file that does not list the queue, or from the queue's row
 SELECT pg_temp.set('root.a.a-auto.a2.capacity=4w');
 SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto.a';
 UPDATE yquota.queue SET capacity = '3w' WHERE path = 'root.a.a-auto.a2';

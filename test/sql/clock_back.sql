@@ -79,7 +79,7 @@ VALUES ('CONTAINER_START', 'r5', '2026-03-02 09:00', 'lab', '[vcores=1]');
 SELECT container_id, queue, allocation, settled_at FROM yquota.container WHERE container_id LIKE 'r%' ORDER BY 1;
 SELECT container_id, number, amount FROM yquota.charge WHERE container_id LIKE 'r%' ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
--- the START is repeated now, and once more when the clock has passed its old time
+-- the START is repeated now, and again after the clock has passed the time at which it was set back
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', '[vcores=3]');
 SELECT yquota.set_clock('2026-03-02 13:00');

@@ -107,8 +107,8 @@ SELECT count(*) AS differing FROM issued FULL JOIN bill USING (project, queue, c
 SELECT count(*) AS crossing FROM yquota.charge WHERE "from" < '2026-05-01' AND "to" > '2026-05-01' AND booked_at > (SELECT begun_at FROM yquota.closed_period) AND corrects IS NULL;
 SELECT * FROM yquota.verify();
 
--- The difference is in the next period. An outage was reported after its events, so containers are
--- still to be corrected, and the first call has work to do.
+-- The difference is in the next period. An outage was reported after the events in it, so the first
+-- call has to correct containers.
 SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
 SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
 SELECT project, april.amount AS issued, later.amount AS by_now, may.amount AS may

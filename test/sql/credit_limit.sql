@@ -33,8 +33,8 @@ INSERT INTO yquota.project (name, exhaustion_grace) VALUES ('wrong', '10 years 1
 \set VERBOSITY default
 
 --
--- The balance may go below zero down to the credit limit, and work ends in the microsecond that
--- passes it
+-- The balance may go below zero down to the credit limit, and work ends in the microsecond in which
+-- the balance passes the limit
 --
 INSERT INTO yquota.project (name, on_exhausted, credit_limit) VALUES ('lab', 'stop', 30.5), ('web', 'stop', 0);
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100, 'March'), ('web', 100, 'March');

@@ -59,7 +59,8 @@ TABLE balance;
 SELECT * FROM yquota.verify();
 
 --
--- Each part expires with its grant in the receiving project, whose spending also uses it first
+-- In the receiving project each part expires when its grant would have expired, and the part that
+-- expires first is spent first
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'w1', '2026-03-02 10:00:10+00', 'web', 'app_w', '[vcores=1]'), ('CONTAINER_FINISH', 'w1', '2026-03-02 10:00:30+00', 'web', 'app_w', NULL);

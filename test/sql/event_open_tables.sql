@@ -119,7 +119,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 CALL run('e1');
 
 --
--- A table is refused as soon as it is distributed, which changes its triggers
+-- A table is refused as soon as it is distributed, because distributing it changes its triggers
 --
 CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 BEGIN;

@@ -325,8 +325,8 @@ SELECT yquota.report_recovery('pair', '2026-03-02 10:05:00.000001');
 SELECT yquota.report_recovery('other', '1970-01-01', '2026-03-02 09:50');
 SELECT yquota.report_recovery('pair', '2030-01-01', '2026-03-02 09:50') IS NOT NULL AS is_forgiven;
 SELECT started_at, ended_at FROM yquota.outage WHERE ended_at > '2026-03-02 09:30' ORDER BY 1;
--- An administrator deletes that outage. Containers that the list lacks then end with the list, not
--- where an earlier outage began.
+-- An administrator deletes the last outage. Containers that the list lacks then end with the list,
+-- not where an earlier outage began.
 DELETE FROM yquota.outage WHERE ended_at = '2026-03-02 09:50';
 SELECT action, container_id, occurred_at FROM yquota.reconcile('[]', '2026-03-02 09:55', false, 'pair');
 -- two feeds were away at the same time, and reports of one do not count for the other

@@ -193,7 +193,7 @@ DELETE FROM yquota.feed_reject;
 SELECT source, rejected_calls FROM yquota.feed_status WHERE rejected_calls > 0;
 
 --
--- An end that differs counts for the feed that reported the later of the two ends
+-- An end that differs from the end known before counts for the feed that reported it
 --
 SELECT yquota.set_clock('2026-03-02 12:00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)

@@ -144,8 +144,8 @@ SELECT yquota.set_clock('2026-03-02 08:02:45');
 SELECT * FROM yquota.compute_prices();
 
 --
--- When the cluster is suddenly halved, it keeps its price until it has been halved for the grace of
--- 10 min. One alert is raised.
+-- When the cluster suddenly loses half of its nodes, the price stays until the grace of 10 min is
+-- over. One alert is raised.
 --
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n2';
 SELECT yquota.set_clock('2026-03-02 08:03:00');

@@ -181,7 +181,7 @@ EXECUTE projects;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE projects;
 RESET plan_cache_mode;
--- code of the role that another role runs
+-- code that belongs to the role, and that another role runs
 CREATE TABLE mine (id integer);
 INSERT INTO mine VALUES (1);
 CREATE FUNCTION seen(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS

@@ -148,7 +148,7 @@ SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+0
 SELECT reservation_id, project FROM yquota.hold_status;
 RESET SESSION AUTHORIZATION;
 
--- A hold has the role that had the reservation accepted, and the role that ended it.
+-- A hold records the role whose call was accepted, and the role that ended the reservation.
 CREATE ROLE yquota_test_reserving;
 SELECT yquota.allow_role('yquota_test_reserving', 'operator');
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-02 14:06+00', 0.5);

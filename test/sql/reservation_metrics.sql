@@ -77,8 +77,8 @@ SELECT kind, cleared_at FROM alerts;
 SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT metric, CASE WHEN metric LIKE '%duration%' THEN (value > 0)::text ELSE (value)::text END AS value FROM yquota.metrics WHERE family = 'plan_follower' ORDER BY metric;
--- When the plan has become too small, the round ends reservations, the last accepted one first. The alert
--- about that stays for an hour.
+-- When the plan has become too small, the round ends reservations, the last accepted one first. An alert
+-- reports the ended reservations for an hour.
 UPDATE yquota.node SET total = '[memory-mb=100000,vcores=400]';
 SELECT outcome, reservation_id FROM yquota.follow_plans() WHERE outcome = 'replanned';
 SELECT yquota_internal.watch_plans(yquota.clock());

@@ -134,8 +134,8 @@ SELECT roll_up();
 TABLE day;
 TABLE difference;
 
--- A container that ran for years is in one group with containers that ran later. Its quarter-hours
--- come before theirs.
+-- A container that ran for years is in one group with containers that ran later. The quarter-hours
+-- of the first container come before those of the others.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'later', '2005-03-19 12:00', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'later', '2005-03-19 13:10', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'within', '2001-01-01 00:10', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'within', '2001-01-03 00:20', NULL, NULL, NULL, NULL, NULL),

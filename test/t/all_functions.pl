@@ -1,8 +1,8 @@
 # The test calls everything that SQL can call with unexpected arguments. It finds every function, aggregate, operator,
 # cast and input function of both schemas in the catalog. Arguments are NULL, extreme, empty, huge and wrong-typed.
 # Calls stand in FROM and in the select list. The owner, a role without privileges, and a role with every grant that
-# yquota knows call the functions. A role calls a function without privilege for it only once, because the server
-# refuses the call before it reads an argument.
+# yquota knows call the functions. A role that lacks the privilege for a function calls it only once, because the
+# server refuses the call before it reads an argument.
 #
 # Calls may fail, with an error that gives the reason. No call may crash the server, fail with an internal error
 # (SQLSTATE XX000), divide by zero or exceed the statement's time limit. The session continues. Every call is rolled

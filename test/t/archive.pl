@@ -133,7 +133,7 @@ is( $primary->safe_psql('postgres', 'SELECT count(*), sum(amount), count(DISTINC
 	'1001|1001|1001', 'no row is lost, and none is there twice');
 is_right($primary, 'sealed while clients insert');
 
-# Sealing waits only briefly for a session that uses the history, and then changes nothing.
+# Sealing waits only briefly for a session that uses the history, and changes nothing if the session stays.
 my $reader = $primary->background_psql('postgres');
 
 $reader->query('BEGIN; SELECT count(*) FROM yquota.charge');

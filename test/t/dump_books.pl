@@ -1,9 +1,9 @@
 # The books survive pg_dump and restore exactly: the log, running and finished containers, updates, and the ledger
-# with its corrections. So do rejected events, compacted and uncompacted counters, and grants. The restored sequences
-# continue their numbers. In the restored books verify() finds no fault, and charging continues, also in the session
-# that restored them. The worker takes over without recording an outage. The test repeats this with sealed and
-# archived history, and with a dump and restore by an owner without superuser rights. It also restores into a database
-# that a worker waits for.
+# with its corrections. Rejected events, counters and grants survive, too. The restored sequences continue their
+# numbers. In the restored books verify() finds no fault, and charging continues, also in the session that restored
+# them. The worker takes over without recording an outage. The test repeats this with sealed and archived history, and
+# with a dump and restore by an owner without superuser rights. It also restores into a database that a worker waits
+# for.
 
 use strict;
 use warnings;

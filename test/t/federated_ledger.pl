@@ -1,6 +1,6 @@
 # Reports cover several clusters. Some clusters are read from the ledger into which they archive: a table of the
-# federation, or a foreign table of another database. Rows that a cluster has written there but not yet deleted are
-# not counted twice, whichever way the cluster is read.
+# federation, or a foreign table of another database. A cluster may have written rows to the ledger without having
+# deleted them yet. These rows are not counted twice, whichever way the cluster is read.
 
 use strict;
 use warnings;

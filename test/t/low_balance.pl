@@ -105,7 +105,7 @@ is_soon($node, 'work', q((SELECT string_agg(subject, ', ' ORDER BY subject COLLA
 	'the alerts are raised again, and the alert of the spent grant is over');
 is($node->safe_psql('work', q(SELECT * FROM yquota.verify())), '', 'the books are right');
 
-# A dump has alerts but no notifications. There the reader's position belongs to another server.
+# A dump has alerts but no notifications. In the restored database the reader's position belongs to another server.
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 system_or_bail('pg_restore', '-d', $node->connstr('restored'), $dump);
 is($node->safe_psql('restored', q(SELECT count(*) FROM yquota.alert WHERE kind = 'spending_threshold')), 2, 'a dump contains the alerts');
