@@ -467,7 +467,7 @@ sub verify_case
 	return;
 }
 
-# This case must be the last one to use the third stage, because it removes its history.
+# This case must be the last one to use the third stage, because it removes the history of that stage.
 sub archive_case
 {
 	my $database = books('books_third');

@@ -19,9 +19,9 @@ use constant SECONDS_SINCE_MARK => 20;
 
 my $round = 'yquota.preempt_containers()';
 
-# full(SETTINGS): make the full cluster, in which one half of the leaves has twice its guarantee,
-# and the other half requests that excess. Some requests find no room, so all applications request
-# some more. SETTINGS is SQL that determines how much must be preempted.
+# full(SETTINGS): make the full cluster, in which each leaf of one half has twice its guarantee, and the other half
+# requests that excess. Some requests find no room, so all applications request some more. SETTINGS is SQL that
+# determines how much must be preempted.
 my ($size, $full);
 
 sub full

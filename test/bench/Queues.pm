@@ -32,8 +32,8 @@ COMMIT;
 SQL
 }
 
-# Return decisions per second. The first run fills caches. The rows that it counts must be some of
-# the decisions, not all and not none.
+# Return decisions per second. The first run fills caches. The counted rows must be some of the decisions, neither all
+# nor none.
 sub rate
 {
 	my ($session, $query, $decisions) = @_;

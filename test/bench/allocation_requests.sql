@@ -1,8 +1,8 @@
 --
 -- Requests of the applications of allocation.sql, for :containers containers each. Of sixteen
 -- applications eight want them on any node, four in two racks, and four on two nodes. A quarter of
--- those that name places accept no other places. Every fourth group of sixteen has its requests in
--- two priorities. Requests of another :wave have other priorities.
+-- the applications that name places accept no other places. Every fourth group of sixteen has its
+-- requests in two priorities. Requests of another :wave have other priorities.
 --
 SELECT sum(yquota.request_containers(application_id, requests)) AS asked
 FROM (

@@ -6,7 +6,7 @@
  * A target gets bytes that the fuzzer made up, gives them to yquota's own
  * functions and checks the results.  It may raise an error.  The SQLSTATEs in
  * its list are the right answer to bad input; any other error is a finding.
- * So are a broken property and every report of the sanitizers.
+ * A broken property and every report of the sanitizers are findings, too.
  *
  * corpus/TARGET has the inputs that a target begins with.  An input with a
  * name was written by hand, or once led to a wrong result.  An input with a

@@ -1,10 +1,10 @@
 #!/usr/bin/env perl
 #
-# Random submissions, ends, moves and changes of limits are compared with a model. It models the counters, the limit
-# that decides and the credit that is held (semantics/placement 3, and semantics/allocation 3.1 for active users).
-# First the statements run one after the other, and the test compares every answer, all states, the active users and
-# the holds. Then they run in several sessions at once. There no limit may be exceeded, and the counters must agree
-# with the applications.
+# Random submissions, ends, moves and changes of limits are compared with a model. The model has the counters, the
+# limit that decides and the credit that is held (semantics/placement 3, and semantics/allocation 3.1 for active
+# users). First the statements run one after the other, and the test compares every answer, all states, the active
+# users and the holds. Then they run in several sessions at once. In these sessions no limit may be exceeded, and the
+# counters must agree with the applications.
 #
 # The cluster is large enough that every running application is active, because room for application masters is not
 # tested here.

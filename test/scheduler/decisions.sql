@@ -270,7 +270,7 @@ CREATE FUNCTION replay.application(decision text) RETURNS text LANGUAGE sql
 	RETURN 'application' || substring(decision FROM ' container(_[0-9]+_[0-9]+)_[0-9]+_[0-9]+');
 
 -- Return whether Hadoop's decision at this position of this step is about applications whose order
--- is an accident there. Hadoop's FairOrderingPolicy keeps applications in a sorted set, by the
+-- is an accident in Hadoop. Hadoop's FairOrderingPolicy keeps applications in a sorted set, by the
 -- resources that they held when they were last inserted. A container that starts from a reservation
 -- does not insert its application again (AbstractLeafQueue.apply()). A changed priority makes
 -- Hadoop forget that the application was to be inserted again

@@ -309,7 +309,7 @@ SELECT yquota.set_clock('2026-03-03 12:00');
 SELECT day, project, amount FROM yquota.daily_cost ORDER BY 1, 2, 3;
 
 --
--- A container that ran when its segment was archived leaves when it ends
+-- The rows of a container that ran when its segment was archived leave after the container has ended
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'updated', '2026-03-03 09:00'),

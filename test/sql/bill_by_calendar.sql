@@ -1,6 +1,6 @@
 --
--- Costs and bills by the calendars that were open. A vcore costs one credit per second, and half of it at night.
--- All amounts are checked against the same cost without a division.
+-- Costs and bills by the calendars that were open. A vcore costs one credit per second, and half a credit at
+-- night. All amounts are checked against the same cost without a division.
 --
 CREATE DATABASE yquota_bill_by_calendar;
 \c yquota_bill_by_calendar

@@ -53,7 +53,7 @@ SELECT * FROM books;
 SELECT * FROM yquota.verify();
 
 -- A filter must rule out nearly all ids that are not in its table. The scans of the table's index
--- show how often it did not.
+-- show how often the filter failed.
 CREATE VIEW looks_into_indexes AS
 	SELECT sum(idx_scan) AS looks FROM pg_stat_all_indexes
 	WHERE indexrelname LIKE 'charge_sealed_%_container_id_idx';

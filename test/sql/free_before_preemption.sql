@@ -137,7 +137,7 @@ SELECT amount FROM yquota.cost_between('2026-03-02 10:30', '2026-03-02 11:30') W
 SELECT * FROM yquota.verify();
 
 --
--- A closed period keeps its bill, and a preemption corrects it like any other late event
+-- A closed period keeps its bill. A preemption is corrected on the next bill, like any other late event.
 --
 SELECT start('c1', '2026-03-02 11:00', 'ops', 'root.b');
 SELECT settled, closed_at FROM yquota_internal.close_period_at('2026-03-02 11:20', 100);

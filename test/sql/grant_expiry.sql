@@ -112,7 +112,7 @@ SELECT yquota_internal.expire_grants(yquota.clock());
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
 SELECT amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'web' ORDER BY grant_id;
 
--- no such kind
+-- this kind of grant does not exist
 \set VERBOSITY terse
 INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('lab', 1, 'x', 'present');
 \set VERBOSITY default

@@ -197,8 +197,8 @@ SELECT yquota.set_clock('2026-03-02 10:31+00');
 SELECT at::time, held, remaining FROM unnest('{2026-03-02 10:29+00,2026-03-02 10:30+00}'::timestamptz[]) AS at,
 	yquota.balance_at('twice', at) ORDER BY at;
 SELECT amount, replaced_amounts, replaced_at FROM yquota.hold WHERE hold_id = :first;
--- An amount up to the spent amount holds nothing more. Beyond it, the project needs credit for each
--- further amount.
+-- An amount up to the spent amount holds nothing more. Beyond the spent amount, the project needs
+-- credit for each further amount.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'x1', '2026-03-02 10:30:20+00', 'twice', 'app_1', '[vcores=1]'),
 	('CONTAINER_START', 'x2', '2026-03-02 10:30:30+00', 'twice', 'app_2', '[vcores=1]');

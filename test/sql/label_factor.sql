@@ -72,7 +72,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_FINISH', 'past', '2026-03-02 10:02:30+00', NULL, NULL, NULL, NULL);
 SELECT container_id, settled_at, factors FROM yquota.container WHERE container_id = 'late';
 SELECT container_id, "from", "to", settled_by, amount FROM yquota.charge WHERE container_id IN ('late', 'past') ORDER BY 1, 2;
--- a late UPDATE shows that the container was on n1 only, and it ended before n1 lost its label
+-- a late UPDATE shows that the container was on n1 only, and the container ended before n1 lost its label
 INSERT INTO yquota.container_event (event, container_id, occurred_at, node) VALUES
 	('CONTAINER_UPDATE', 'late', '2026-03-02 10:02:40+00', 'n1'), ('CONTAINER_FINISH', 'late', '2026-03-02 10:02:50+00', NULL);
 SELECT number, corrects, "from", "to", node, settled_by, amount FROM yquota.charge WHERE container_id = 'late' ORDER BY 1;

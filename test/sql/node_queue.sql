@@ -434,7 +434,7 @@ SELECT pg_temp.start(60, 'OPPORTUNISTIC', '[memory-mb=512,vcores=1]');
 SELECT yquota.set_clock('2000-01-01 00:00+00');
 SELECT pg_temp.enqueue(60), pg_temp.ended(60);
 SELECT state, enqueued_at, started_at, left_at FROM yquota.node_queue WHERE container_id = pg_temp.c(60);
--- the end is reported again, also while the clock is behind it
+-- the end is reported again, also while the clock is behind the end
 SELECT pg_temp.ended(60);
 SELECT event, occurred_at, is_running FROM yquota.container_event WHERE container_id = pg_temp.c(60) ORDER BY event_id;
 ROLLBACK;

@@ -301,8 +301,8 @@ SAVEPOINT altered;
 UPDATE yquota.price_calendar SET name = name;
 SELECT * FROM yquota.verify();
 ROLLBACK TO altered;
--- So do quota_compute() and compute_prices(), for example when rules of time zones have changed. Points that the clock
--- has passed stay.
+-- Calls of quota_compute() and compute_prices() also make the points again, for example when rules of time zones have
+-- changed. Points that the clock has passed stay.
 SELECT yquota.set_clock('2026-11-02 22:00');
 SELECT price FROM prices WHERE resource_type = 'vcores';
 SELECT yquota.quota_compute();

@@ -72,7 +72,8 @@ FROM yquota.current_price ORDER BY resource_type;
 -- Only changes are published.
 SELECT yquota.set_clock('2026-03-02 08:00:20');
 SELECT * FROM yquota.compute_prices();
--- A change of the configuration publishes a price. A second one for the same instant replaces it.
+-- A change of the configuration publishes a price. A second change for the same instant replaces
+-- the price.
 UPDATE yquota.price_group SET max_multiplier = 3.5 WHERE name = 'GENERAL';
 SELECT * FROM yquota.compute_prices();
 UPDATE yquota.price_group SET max_multiplier = NULL, tipping_point = 0.3 WHERE name = 'GENERAL';

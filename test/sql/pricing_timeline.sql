@@ -220,7 +220,7 @@ SELECT yquota.report_outage('2026-03-02 09:02', '2026-03-02 09:03', 'of p', 'p')
 INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2026-03-02 07:00', '2026-03-02 09:04', false, 'long gap');
 SELECT project, started_at, ended_at, forgiven, reason FROM yquota.outage ORDER BY outage_id;
 SELECT trim_scale(sum(amount)) AS charged FROM yquota.charge;
--- reporting a long outage, or an UPDATE, decides to forgive it
+-- a report of a long outage, or an UPDATE of it, decides that the outage is forgiven
 SELECT yquota.report_outage('2026-03-02 07:00', '2026-03-02 09:04', 'long gap') > id AS later FROM reported;
 SELECT project, started_at, ended_at, forgiven FROM yquota.outage ORDER BY outage_id;
 SELECT trim_scale(sum(amount)) AS charged FROM yquota.charge;

@@ -162,8 +162,8 @@ SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 
--- Among several errors Hadoop's first one is reported. Its order is the id, the queue, the plan,
--- the definition, and then each rule of the definition.
+-- Among several errors Hadoop's first one is reported. Hadoop checks the id, the queue, the plan,
+-- the definition, and then each rule of the definition, in this order.
 SELECT yquota.submit_reservation(NULL, NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.submit_reservation('reservation_1_0002', NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.none', 'alice', '{}', 'none', NULL);

@@ -33,8 +33,8 @@ CREATE VIEW balance AS SELECT project, held, remaining FROM yquota.project_balan
 SELECT state, quoted_cost, held, hold_id FROM yquota.submit_application('application_1_0001', 'ann', NULL, 'root.a', project => 'lab', lifetime => 3600);
 SELECT state, quoted_cost, held, hold_id FROM yquota.submit_application('application_1_0002', 'ann', NULL, 'root.a', project => 'lab', lifetime => 3600,
 	expected => ARRAY[expect('[vcores=10]', 10)]);
--- With a hold it is refused. The result shows the cost, the remaining credit, and the lifetime that
--- would fit.
+-- With a hold the submission is refused. The result shows the cost, the remaining credit, and the
+-- lifetime that would fit.
 SELECT state, decided_by, decided_at, reason, quoted_cost, held, hold_id, available, fitting_lifetime
 FROM yquota.submit_application('application_1_0003', 'ann', NULL, 'root.a', project => 'lab', lifetime => 3600,
 	expected => ARRAY[expect('[vcores=10]', 10)], hold => 'quote');

@@ -165,7 +165,7 @@ sub note_outcome
 	return;
 }
 
-# Connect a new client in a slot. It does not end the containers of the client before it.
+# Connect a new client in a slot. The new client does not end the containers of the previous client.
 sub connect_client
 {
 	my ($self, $number) = @_;

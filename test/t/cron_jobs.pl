@@ -1,4 +1,4 @@
-# Scheduled jobs: pg_cron runs them where it is set up, the worker runs them elsewhere, and never
+# Scheduled jobs: pg_cron runs them where pg_cron is set up, and the worker runs them elsewhere. A job never runs in
 # both.
 
 use strict;

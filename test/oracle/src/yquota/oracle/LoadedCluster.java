@@ -364,7 +364,7 @@ final class LoadedCluster implements AutoCloseable
 		attempt.getCSLeafQueue().getOrderingPolicy().containerAllocated(attempt, cluster.scheduler.getRMContainer(id));
 	}
 
-	/** Makes a reservation, as an allocation commits one for which it found no room. */
+	/** Makes a reservation as Hadoop does when it finds no room for an allocation. */
 	private void reserve(ObjectNode row)
 	{
 		ContainerId id = id(row.get("id").asText());

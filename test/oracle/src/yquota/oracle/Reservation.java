@@ -69,8 +69,8 @@ public final class Reservation implements Area
 	private Resource nodeSize;
 	private int nodesAdded;
 	/**
-	 * The phase that a step has reached. In "input" the validator may refuse it, in "planning" the
-	 * agent, the sharing policy or the plan.
+	 * The phase that a step has reached. In "input" the validator may refuse the step. In "planning" the
+	 * agent, the sharing policy or the plan may refuse it.
 	 */
 	private String phase;
 
