@@ -136,29 +136,88 @@ $$;
 COMMENT ON FUNCTION yquota_internal.run_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
 	'Return the credits of a run and its padding (microseconds) at the known prices: of all resources under an empty name, and of each alone';
 
+-- A price group other than GENERAL publishes the larger multiplier of its own and that of GENERAL.  The assumption
+-- holds for all time, so that costs of the past can be computed with it as well.
+CREATE FUNCTION yquota_internal.assumed_multipliers(multiplier numeric, at timestamptz) RETURNS yquota.price[]
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	rounded numeric;
+BEGIN
+	IF multiplier IS NULL THEN
+		RETURN NULL;
+	ELSIF NOT multiplier BETWEEN 0 AND 1000000000000 THEN
+		RAISE EXCEPTION 'multiplier % is out of range', multiplier
+			USING ERRCODE = 'numeric_value_out_of_range',
+				DETAIL = 'A multiplier is at least 0 and at most 1000000000000.';
+	END IF;
+	rounded := trim_scale(yquota_internal.divide_half_even(multiplier, 1, 18));
+	RETURN ARRAY(
+		SELECT ROW(g.name, '-infinity',
+				   CASE WHEN g.name = 'GENERAL' THEN rounded ELSE greatest(rounded, in_force.multiplier) END,
+				   NULL, false, '', '-infinity')::yquota.price
+		FROM yquota.price_group AS g
+		LEFT JOIN LATERAL (
+			SELECT p.multiplier FROM yquota.price AS p
+			WHERE p.price_group = g.name AND p.effective_at <= assumed_multipliers.at
+			ORDER BY p.effective_at DESC
+			LIMIT 1
+		) AS in_force ON true);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.assumed_multipliers(numeric, timestamptz) IS
+	'Return rows of price as if GENERAL always had a multiplier.  Other price groups keep the multiplier that they have at an instant if it is larger.  The result is NULL without a multiplier';
+
 -- Points of calendars are computed 14 days ahead.  Costs of a later time are computed as if the later points
 -- existed already.
-CREATE FUNCTION yquota_internal.costs_ahead(query text, from_at timestamptz, to_at timestamptz) RETURNS TABLE (name text, amount numeric)
+CREATE FUNCTION yquota_internal.costs_ahead(query text, from_at timestamptz, to_at timestamptz, multipliers yquota.price[] DEFAULT NULL)
+	RETURNS TABLE (name text, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	points CONSTANT yquota.calendar_factor[] := yquota_internal.calendar_factors_until(to_at);
 BEGIN
-	IF points IS NULL THEN
+	IF points IS NULL AND multipliers IS NULL THEN
 		RETURN QUERY EXECUTE query USING from_at, to_at;
 	ELSE
 		RETURN QUERY SELECT assumed.project, assumed.amount
-		FROM yquota_internal.cost_under_terms(query, NULL, NULL, points, NULL, from_at, to_at, NULL, NULL) AS assumed;
+		FROM yquota_internal.cost_under_terms(query, NULL, multipliers, points, NULL, from_at, to_at, NULL, NULL) AS assumed;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.costs_ahead(text, timestamptz, timestamptz) IS
-	'Run a query that returns names and credits, by the known prices and the calendars until an instant.  Its parameters are the two instants';
+COMMENT ON FUNCTION yquota_internal.costs_ahead(text, timestamptz, timestamptz, yquota.price[]) IS
+	'Run a query that returns names and credits, by the known or given multipliers and the calendars until an instant.  Its parameters are the two instants';
+
+-- Only one text and one number pass cost_under_terms(), so the row passes as text.
+CREATE FUNCTION yquota_internal.prices_quoted(
+	allocation yquota.resource, factors text[], at timestamptz, multipliers yquota.price[],
+	OUT prices jsonb, OUT factors_in_force jsonb, OUT factor numeric, OUT forgiven boolean, OUT dominant text,
+	OUT rate numeric, OUT charging_mode yquota.charging_mode, OUT rates jsonb)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT now.prices, now.factors_in_force, now.factor, now.forgiven, now.dominant, now.rate, now.charging_mode, now.rates
+		FROM yquota_internal.price_intervals(allocation, factors, at, at) AS now
+		WHERE multipliers IS NULL
+		UNION ALL
+		SELECT now.*
+		FROM yquota_internal.cost_under_terms(
+			format('SELECT to_jsonb(now)::text, NULL::numeric FROM yquota_internal.price_intervals(%L, %L, $1, $2) AS now',
+				   allocation, factors),
+			NULL, multipliers, NULL, NULL, at, at, NULL, NULL) AS assumed
+		CROSS JOIN LATERAL jsonb_to_record(assumed.project::jsonb) AS now (
+			prices jsonb, factors_in_force jsonb, factor numeric, forgiven boolean, dominant text,
+			rate numeric, charging_mode yquota.charging_mode, rates jsonb)
+		WHERE multipliers IS NOT NULL;
+$$;
+COMMENT ON FUNCTION yquota_internal.prices_quoted(yquota.resource, text[], timestamptz, yquota.price[]) IS
+	'Return the row of price_intervals() for an instant, by the known or given multipliers';
 
 CREATE FUNCTION yquota_internal.quoted_costs(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding bigint,
-	OUT cost numeric, OUT alone jsonb)
+	multipliers yquota.price[], OUT cost numeric, OUT alone jsonb)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -167,15 +226,15 @@ CREATE FUNCTION yquota_internal.quoted_costs(
 		FROM yquota_internal.costs_ahead(
 			format('SELECT part.resource_type, part.amount FROM yquota_internal.run_costs(%L, %L, $1, $2, %L) AS part',
 				   allocation, factors, padding),
-			from_at, to_at) AS part;
+			from_at, to_at, multipliers) AS part;
 $$;
-COMMENT ON FUNCTION yquota_internal.quoted_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
-	'Return the result of run_costs() for a future run, by the known prices and the calendars';
+COMMENT ON FUNCTION yquota_internal.quoted_costs(yquota.resource, text[], timestamptz, timestamptz, bigint, yquota.price[]) IS
+	'Return the result of run_costs() for a future run, by the known or given multipliers and the calendars';
 
 -- The function is written in SQL. The context of an error then names the function and does not quote its query.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
-	application_id text, payer text, payer_username text, label text, at timestamptz)
+	application_id text, payer text, payer_username text, label text, at timestamptz, multipliers yquota.price[])
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
@@ -198,22 +257,23 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		FROM (SELECT yquota_internal.factor_names(coalesce(quoted_price.payer, ''), quoted_price.application_id,
 					quoted_price.payer_username, quoted_price.queue, NULL, NULL, quoted_price.execution_type, NULL, quoted_price.label) AS names
 			  OFFSET 0) AS applying
-		CROSS JOIN LATERAL yquota_internal.price_intervals(
-				quoted_price.allocation, applying.names, quoted_price.at, quoted_price.at) AS now
+		CROSS JOIN LATERAL yquota_internal.prices_quoted(
+				quoted_price.allocation, applying.names, quoted_price.at, quoted_price.multipliers) AS now
 		CROSS JOIN LATERAL (
 			SELECT run.microseconds, greatest(yquota_internal.minimum_run_time(quoted_price.at) - run.microseconds, 0) AS padding
 			FROM (SELECT yquota_internal.microseconds(quoted_price.duration) AS microseconds) AS run
 		) AS due
 		CROSS JOIN LATERAL yquota_internal.quoted_costs(quoted_price.allocation, applying.names, quoted_price.at,
-			quoted_price.at + due.microseconds * interval '1 microsecond', due.padding) AS quoted
+			quoted_price.at + due.microseconds * interval '1 microsecond', due.padding, quoted_price.multipliers) AS quoted
 		LEFT JOIN yquota.project_balance AS balance ON balance.project = quoted_price.payer;
 	END;
-COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, timestamptz) IS
-	'Return the cost of a container from an instant on, at the known prices.  check_price_quote() has checked the arguments';
+COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, timestamptz, yquota.price[]) IS
+	'Return the cost of a container from an instant on, by the known or given multipliers.  check_price_quote() has checked the arguments';
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
-	execution_type yquota.execution_type, username text, project text, application_id text, label text)
+	execution_type yquota.execution_type, username text, project text, application_id text, label text,
+	multiplier numeric)
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
@@ -227,6 +287,7 @@ DECLARE
 		price_quote_as_owner.project, price_quote_as_owner.username);
 	payer_username CONSTANT text := yquota_internal.payer_username(
 		price_quote_as_owner.project, price_quote_as_owner.username);
+	now CONSTANT timestamptz := yquota.statement_clock();
 	queue_path CONSTANT text := yquota_internal.queue_of_containers(price_quote_as_owner.queue);
 BEGIN
 	PERFORM yquota_internal.check_price_quote(price_quote_as_owner.allocation,
@@ -235,24 +296,26 @@ BEGIN
 	RETURN QUERY SELECT quoted.*
 	FROM yquota_internal.quoted_price(price_quote_as_owner.allocation, price_quote_as_owner.duration,
 		queue_path, price_quote_as_owner.execution_type, price_quote_as_owner.application_id,
-		payer, payer_username, price_quote_as_owner.label, yquota.statement_clock()) AS quoted;
+		payer, payer_username, price_quote_as_owner.label, now,
+		yquota_internal.assumed_multipliers(price_quote_as_owner.multiplier, now)) AS quoted;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text, text) IS
+COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, numeric) IS
 	'Return the result of price_quote() for the calling role';
 
 CREATE FUNCTION yquota.price_quote(
 	allocation yquota.resource, duration interval, queue text DEFAULT NULL,
 	execution_type yquota.execution_type DEFAULT 'GUARANTEED', username text DEFAULT NULL,
-	project text DEFAULT NULL, application_id text DEFAULT NULL, label text DEFAULT NULL)
+	project text DEFAULT NULL, application_id text DEFAULT NULL, label text DEFAULT NULL,
+	multiplier numeric DEFAULT NULL)
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
 		remaining numeric, affordable boolean, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text) IS
-	'Return the cost of a container that starts now, runs for the given time, at the prices known for that time, calendars included.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
+COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, numeric) IS
+	'Return the cost of a container that starts now, runs for the given time, at the prices known for that time, calendars included.  With a multiplier, GENERAL is assumed to have it from now on.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
 
 -- The reservation is placed as in a dry run, and costs are computed at the known prices.  All arguments are required,
 -- so that a call can never mean the other price_quote().

@@ -74,6 +74,51 @@ SELECT count(*) AS runs, count(DISTINCT quoted.cost) > 50 AS differ,
 FROM quoted JOIN yquota.container_cost AS charged USING (container_id);
 
 --
+-- With an assumed multiplier, the quote is the charge after the price has risen.  GPU is now at 3.7, and keeps it
+-- until GENERAL is larger.
+--
+CREATE TEMPORARY TABLE asked AS
+SELECT run.container_id, raised.multiplier, quote.*
+FROM unnest('{0,0.5,2,5.000000000000000001}'::numeric[]) AS raised (multiplier)
+CROSS JOIN run
+CROSS JOIN LATERAL yquota.price_quote(run.allocation, run.duration, run.queue, run.execution_type, run.username, 'ops',
+									  multiplier => raised.multiplier) AS quote;
+SELECT multiplier, price_per_second, cost, dominant, reason, prices, alone
+FROM asked WHERE container_id = 'c5' ORDER BY multiplier;
+-- each quote equals a quote after the multipliers have been set
+DO $$
+DECLARE
+	raised record;
+	wrong bigint;
+BEGIN
+	FOR raised IN SELECT DISTINCT multiplier FROM asked ORDER BY multiplier LOOP
+		BEGIN
+			PERFORM yquota.set_multiplier('GENERAL', raised.multiplier),
+					yquota.set_multiplier('GPU', greatest(raised.multiplier, 3.7));
+			SELECT count(*) INTO wrong
+			FROM run
+			CROSS JOIN LATERAL yquota.price_quote(run.allocation, run.duration, run.queue, run.execution_type, run.username, 'ops') AS quote
+			JOIN asked ON asked.container_id = run.container_id AND asked.multiplier = raised.multiplier
+			WHERE quote IS DISTINCT FROM ROW(asked.price_per_second, asked.cost, asked.charged_time, asked.dominant, asked.reason,
+											 asked.prices, asked.alone, asked.factor, asked.factors_in_force, asked.paying_project,
+											 asked.remaining, asked.affordable, asked.charging_mode, asked.rates);
+			RAISE EXCEPTION USING ERRCODE = 'YQ000', MESSAGE = format('multiplier %s: %s quotes differ', raised.multiplier, wrong);
+		EXCEPTION WHEN SQLSTATE 'YQ000' THEN
+			RAISE WARNING '%', SQLERRM;
+		END;
+	END LOOP;
+END
+$$;
+-- the assumed multiplier replaces a known one ahead, but not the calendar
+BEGIN;
+SELECT yquota.set_multiplier('GENERAL', 9, '2026-03-02 12:30+00');
+INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('noon', 'GENERAL', 'UTC', '12:30', '13:00', 0.5);
+SELECT cost FROM yquota.price_quote('[vcores=1]', '1 hour');
+SELECT cost FROM yquota.price_quote('[vcores=1]', '1 hour', multiplier => 2);
+SELECT cost FROM yquota.price_quote('[vcores=1]', '100 days', multiplier => 2);
+ROLLBACK;
+
+--
 -- explain_charge(): a change begins a new row, and an unchanged value does not
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation)
@@ -123,6 +168,9 @@ SELECT * FROM yquota.price_quote('[vcores=1]', '1000 years');
 SELECT * FROM yquota.price_quote('[tapes=1]', '1 s');
 SELECT * FROM yquota.price_quote('[vcores=-1]', '1 s');
 SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', project => 'nobody');
+SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', multiplier => -1);
+SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', multiplier => 1000000000000.1);
+SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', multiplier => 'NaN');
 
 --
 -- A member gets quotes with all prices, but sees only the balances of the member's own projects.
@@ -145,6 +193,7 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SET ROLE yquota_quote_member;
 SELECT cost, paying_project, remaining IS NOT NULL AS has_balance, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
 SELECT cost FROM yquota.price_quote('[vcores=1]', '1 s', project => 'ops');
+SELECT cost, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab', multiplier => 2);
 -- A user name that equals the role's name is allowed, with or without a project before it. The role
 -- need not see that project.
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'yquota_quote_member');

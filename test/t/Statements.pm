@@ -495,7 +495,7 @@ my %reading = (
 	'yquota.planned_leases()' => q(SELECT * FROM yquota.planned_leases()),
 	'yquota.preemption_cost(timestamp with time zone,timestamp with time zone)' => qq(SELECT * FROM yquota.preemption_cost($window)),
 	'yquota.preemption_message(text)' => q(SELECT * FROM yquota.preemption_message('application_1_1')),
-	'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text,text)' => q(SELECT * FROM yquota.price_quote('[vcores=1]', '1 hour', username => 'ann', project => 'p', application_id => 'application_1_1')),
+	'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text,text,numeric)' => q(SELECT * FROM yquota.price_quote('[vcores=1]', '1 hour', username => 'ann', project => 'p', application_id => 'application_1_1', multiplier => 2)),
 	'yquota.publication_commands(text)' => q(SELECT * FROM yquota.publication_commands()),
 	'yquota.report_html(timestamp with time zone,timestamp with time zone,text)' => qq(SELECT yquota.report_html($window)),
 	'yquota.reservation_contract(timestamp with time zone,timestamp with time zone,yquota.reservation_request[],yquota.reservation_interpreter,interval,integer,text)' => qq(SELECT $contract),
