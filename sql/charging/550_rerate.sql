@@ -404,14 +404,10 @@ CREATE VIEW yquota_internal.priced_segment AS
 COMMENT ON VIEW yquota_internal.priced_segment IS
 	'Parts of amounts: rows of the ledgers, including those that reverse other rows, and the cost of running containers and reservations up to the clock';
 
-CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
-	RETURNS TABLE (project text, amount numeric)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+CREATE FUNCTION yquota_internal.priced_cost_query(stretches text, condition text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	SET jit = off
-	AS $$
-		SELECT cost.project, cost.amount
-		FROM yquota_internal.cost_under_terms(format($query$
+	RETURN format($query$
 			SELECT part.project,
 				   trim_scale(sum(CASE WHEN part.taken_back THEN -part.amount ELSE part.amount END))
 			FROM (
@@ -425,17 +421,28 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.node, stretch.since,
 														s.execution_type, s.waiting_factor) AS names
 					OFFSET 0) AS applying
-				WHERE ($3 IS NULL OR s.project = $3)
+				WHERE ($3 IS NULL OR s.project = $3) %s
 				  AND (s."from" < $2 AND s."to" > $1 AND s.padding IS NULL
 					   OR s."to" >= $1 AND s."to" < $2 AND s.padding IS NOT NULL)
 			) AS part
 			GROUP BY part.project
-			$query$,
+			$query$, stretches, condition);
+COMMENT ON FUNCTION yquota_internal.priced_cost_query(text, text) IS
+	'Return the SQL that computes the cost of projects from priced_segment.  Its parameters are two instants and a project (NULL: all).  An expression gives the parts of a segment, and a condition selects segments';
+
+CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
+	RETURNS TABLE (project text, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+		SELECT cost.project, cost.amount
+		FROM yquota_internal.cost_under_terms(yquota_internal.priced_cost_query(
 			-- segments in the books end where a label with a factor in force changes; a label may also have a factor
 			-- only in the terms
 			CASE WHEN EXISTS (SELECT FROM jsonb_array_elements(terms -> 'factors') AS factor WHERE factor ->> 'dimension' = 'label')
 				 THEN 'yquota_internal.label_stretches(s.node, s."from", s."to")'
-				 ELSE '(SELECT s."from" AS since, s."to" AS until)' END),
+				 ELSE '(SELECT s."from" AS since, s."to" AS until)' END, ''),
 			yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
 			yquota_internal.terms_calendar_factors(terms, from_at, to_at), yquota_internal.terms_factors(terms), from_at, to_at, of_project,
 			terms ->> 'charging_mode') AS cost;

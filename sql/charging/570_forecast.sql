@@ -61,15 +61,44 @@ CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RET
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
 	'Return instants at intervals of 24 hours, up to the first full quarter-hour after an instant, as far back as costs are known';
 
-CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together text[])
+-- Each day is computed from its single charges.  The sums in archives and roll-ups have no prices.
+CREATE FUNCTION yquota_internal.cost_at_multipliers(cuts timestamptz[], of_project text, multipliers yquota.price[])
+	RETURNS TABLE (part integer, project text, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	-- JIT compilation takes longer than the query
+	SET jit = off
+	AS $$
+		SELECT day.number, cost.project, cost.amount
+		FROM generate_series(1, cardinality(cuts) - 1) AS day (number)
+		CROSS JOIN LATERAL yquota_internal.cost_under_terms(
+			yquota_internal.priced_cost_query('(SELECT s."from" AS since, s."to" AS until)', $condition$
+				AND ((SELECT yquota_internal.reads_all())
+					 OR s.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))$condition$),
+			NULL, multipliers, NULL, NULL, cuts[day.number], cuts[day.number + 1], of_project, NULL) AS cost;
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_at_multipliers(timestamptz[], text, yquota.price[]) IS
+	'Return the cost between each of some ascending instants and the next one as if the multipliers had been others.  The projects are those that the calling role may see, or one of them';
+
+CREATE FUNCTION yquota_internal.spending_per_day(
+	cuts timestamptz[], of_project text, together text[], multipliers yquota.price[] DEFAULT NULL)
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH spent AS (
 			SELECT line.project, cost.part, sum(cost.amount) AS amount
-			FROM yquota_internal.cost_in_parts(cuts, '{project}',
-				CASE WHEN cardinality(coalesce(together, yquota_internal.family_of(of_project))) = 1 THEN coalesce(together[1], of_project) END) AS cost
+			FROM (SELECT CASE WHEN cardinality(coalesce(together, yquota_internal.family_of(of_project))) = 1
+							  THEN coalesce(together[1], of_project) END AS project) AS asked
+			CROSS JOIN LATERAL (
+				SELECT paid.part, paid.project, paid.amount
+				FROM yquota_internal.cost_in_parts(cuts, '{project}', asked.project) AS paid
+				WHERE multipliers IS NULL
+				UNION ALL
+				SELECT assumed.part, assumed.project, assumed.amount
+				FROM yquota_internal.cost_at_multipliers(cuts, asked.project, multipliers) AS assumed
+				WHERE multipliers IS NOT NULL
+			) AS cost
 			CROSS JOIN LATERAL (
 				SELECT CASE WHEN together IS NULL THEN cost.project END
 				UNION ALL
@@ -88,10 +117,10 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 			   CASE WHEN s.days > 1 THEN sqrt(greatest(s.squares - s.total ^ 2 / s.days, 0) / (s.days - 1)) ELSE 0 END
 		FROM summed AS s;
 $$;
-COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) IS
-	'Return the mean and standard deviation of the spending of projects between each of some instants and the next one, since they began to spend.  Each project is counted with its descendants, or the given projects are counted together';
+COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[], yquota.price[]) IS
+	'Return the mean and standard deviation of the spending of projects between each of some instants and the next one, since they began to spend.  Each project is counted with its descendants, or the given projects are counted together.  If multipliers are given, they replace those of the time';
 
-CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
+CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer, multiplier numeric)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
 				   ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
@@ -100,32 +129,35 @@ CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
 #variable_conflict use_column
 DECLARE
 	now CONSTANT timestamptz := yquota.statement_clock();
+	multipliers CONSTANT yquota.price[] := yquota_internal.assumed_multipliers(multiplier, now);
 	cuts timestamptz[];
 BEGIN
 	IF days IS NULL OR days NOT BETWEEN 1 AND 1000 THEN
 		RAISE EXCEPTION 'number of days must be between 1 and 1000'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	cuts := yquota_internal.days_before(now, days);
+	cuts := ARRAY(SELECT cut.at FROM unnest(yquota_internal.days_before(now, days)) AS cut (at)
+				  WHERE multipliers IS NULL OR cut.at >= yquota_internal.archive_horizon()
+				  ORDER BY cut.at);
 	RETURN QUERY
 	SELECT balance.project::text, balance.remaining, coalesce(spent.days, 0), round(coalesce(spent.mean, 0), 6),
 		   yquota_internal.days_later(now, until.expected), yquota_internal.days_later(now, until.earliest),
 		   yquota_internal.days_later(now, until.latest)
 	FROM yquota.project_balance AS balance
-		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, NULL) AS spent ON spent.project = balance.project
+		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, NULL, multipliers) AS spent ON spent.project = balance.project
 		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.available, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
 			ON balance.limited_by = balance.project
 	WHERE forecast_as_owner.of_project IS NULL OR balance.project = forecast_as_owner.of_project
 	ORDER BY balance.project;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.forecast_as_owner(text, integer) IS
+COMMENT ON FUNCTION yquota_internal.forecast_as_owner(text, integer, numeric) IS
 	'Return the result of forecast() for the calling role';
 
-CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAULT 14)
+CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAULT 14, multiplier numeric DEFAULT NULL)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
 				   ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.forecast(text, integer) IS
-	'Forecast when the credit of a project, or of each project, will be used up if the coming days are like the last ones.  Returns the expected instant and a 90 % range';
+COMMENT ON FUNCTION yquota.forecast(text, integer, numeric) IS
+	'Forecast when the credit of a project, or of each project, will be used up if the coming days are like the last ones.  With a multiplier, GENERAL is assumed to have it.  Returns the expected instant and a 90 % range';

@@ -42,12 +42,41 @@ SELECT * FROM yquota.forecast('nobody');
 SELECT * FROM yquota.forecast('steady', 0);
 SELECT * FROM yquota.forecast('steady', NULL);
 
+-- A higher price: spending and time change in proportion.  The multiplier that is in force changes nothing.
+SELECT project, spent_per_day, ends_at FROM yquota.forecast(multiplier => 2.5);
+SELECT count(*) AS differ
+FROM (SELECT f FROM yquota.forecast() AS f EXCEPT SELECT f FROM yquota.forecast(multiplier => 1) AS f) AS changed;
+SELECT spent_per_day, ends_at FROM yquota.forecast('steady', multiplier => 0);
+SELECT * FROM yquota.forecast('steady', multiplier => -0.1);
+-- The assumed multiplier replaces those of the past; a larger one of another group stays.  A calendar of the
+-- past, a factor and the minimum run time stay, too.
+BEGIN;
+INSERT INTO yquota.project (name, quota_mode) VALUES ('family', 'PREPAID'), ('child', 'NOLIMIT');
+UPDATE yquota.project SET parent = 'family' WHERE name = 'child';
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('family', 10000000, 'a year''s');
+INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-15 12:00+00', '1 minute');
+INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('project', 'child', 0.5);
+INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'UTC', '00:00', '06:00', 0.25);
+SELECT yquota.set_multiplier('GENERAL', 4), yquota.set_multiplier('GPU', 3);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'own', '2026-03-15 12:00+00', 'family', '[vcores=1,yarn.io/gpu=1]'),
+	('CONTAINER_START', 'short', '2026-03-15 12:00+00', 'child', '[vcores=1]'),
+	('CONTAINER_FINISH', 'short', '2026-03-15 12:00:10+00', 'child', NULL),
+	('CONTAINER_START', 'long', '2026-03-15 12:00+00', 'child', '[vcores=4]');
+SELECT yquota.set_clock('2026-03-16 12:00+00');
+SELECT yquota.set_multiplier('GPU', 2);
+-- own pays 2 for its GPU; child pays for 86400 s x 4, a quarter of that for six hours, and 60 s, times half
+SELECT spent_per_day, 86400 * 2 + (64800 * 4 + 21600 * 4 * 0.25 + 60) * 0.5 * 1.5 AS by_hand
+FROM yquota.forecast('family', 1, multiplier => 1.5);
+ROLLBACK;
+
 -- members see only their projects
 CREATE ROLE yquota_forecast_member;
 SELECT yquota.allow_role('yquota_forecast_member', 'member', 'steady');
 SET ROLE yquota_forecast_member;
 SELECT project, ends_at FROM yquota.forecast();
 SELECT project, ends_at FROM yquota.forecast('uneven');
+SELECT project, spent_per_day FROM yquota.forecast(multiplier => 3);
 RESET ROLE;
 \c postgres
 DROP DATABASE yquota_forecast;

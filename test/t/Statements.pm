@@ -483,7 +483,7 @@ my %reading = (
 	'yquota.federated_cost(date,date,text[],boolean)' => q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')),
 	'yquota.federated_top_costs(date,date,text[],integer,boolean)' => q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01')),
 	'yquota.federation_status()' => q(SELECT * FROM yquota.federation_status()),
-	'yquota.forecast(text,integer)' => q(SELECT * FROM yquota.forecast('p')),
+	'yquota.forecast(text,integer,numeric)' => q(SELECT * FROM yquota.forecast('p', multiplier => 2)),
 	'yquota.hadoop_configuration(text)' => q(SELECT * FROM yquota.hadoop_configuration()),
 	'yquota.headroom(text,text)' => q(SELECT * FROM yquota.headroom('application_1_1')),
 	'yquota.help(text)' => q(SELECT * FROM yquota.help()),
