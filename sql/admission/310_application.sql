@@ -107,6 +107,17 @@ COMMENT ON TABLE yquota_internal.live_application_count IS
 COMMENT ON COLUMN yquota_internal.live_application_count.live IS
 	'applications that started to live minus applications that ended, counted by transactions that used this segment; may be negative';
 
+CREATE TABLE yquota_internal.submission_refusal (
+	decided_by text COLLATE "C" NOT NULL,
+	part integer NOT NULL,
+	refused bigint NOT NULL CHECK (refused > 0),
+	PRIMARY KEY (decided_by, part)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.submission_refusal IS
+	'Numbers of submissions that were refused, by the rule that refused them.  Each number is the sum over all rows of a rule, so that concurrent transactions can change different rows.  Dry runs do not count';
+COMMENT ON COLUMN yquota_internal.submission_refusal.decided_by IS 'as in submit_application()';
+COMMENT ON COLUMN yquota_internal.submission_refusal.part IS 'segment of live_application_count that the transaction used';
+
 CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -128,3 +139,4 @@ CREATE TRIGGER count_no_applications AFTER TRUNCATE ON yquota.application
 SELECT pg_extension_config_dump('yquota.application', '');
 SELECT pg_extension_config_dump('yquota_internal.application_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.live_application_count', '');
+SELECT pg_extension_config_dump('yquota_internal.submission_refusal', '');

@@ -140,34 +140,51 @@ $$;
 COMMENT ON FUNCTION yquota_internal.full_queues() IS
 	'Return the queues that already use all the memory of a label that they may use';
 
--- Shows the applications that a role sees in yquota.application (360_application_readers.sql).
-CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
+CREATE VIEW yquota_internal.application_wait AS
 	WITH full_queue AS MATERIALIZED (
 		SELECT q.queue, q.label FROM yquota_internal.full_queues() AS q
 	)
-	SELECT a.application_id, a.username, a.queue, a.state, a.priority,
-		   t.attempt, t.am_container_id,
-		   a.state = 'ACTIVE' AND NOT a.unmanaged AND t.am_container_id IS NULL AS waits_for_master,
-		   COALESCE(p.containers, 0) AS pending_containers,
-		   COALESCE(p.allocation, '[]') AS pending,
-		   COALESCE(r.containers, 0) AS reserved_containers,
-		   COALESCE(r.allocation, '[]') AS reserved,
-		   a.diagnostics,
+	SELECT a.application_id, a.queue, a.state, a.submitted_at, a.diagnostics, master.is_awaited AS waits_for_master,
 		   CASE WHEN a.state <> 'ACTIVE' THEN 'activation'
-				WHEN w.labels IS NULL THEN 'requests'
+				WHEN w.labels IS NULL AND NOT master.is_awaited THEN 'requests'
 				WHEN NOT current_setting('yquota.auto_create_project')::boolean
 					 AND NOT EXISTS (
 						SELECT FROM yquota.project AS known
 						WHERE known.name = COALESCE(a.project, split_part(a.username, '__', 1))) THEN 'project'
 				WHEN EXISTS (
-						SELECT FROM unnest(w.labels) AS wanted (label)
+						SELECT FROM unnest(coalesce(w.labels, ARRAY[a.label])) AS wanted (label)
 						WHERE NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.state = 'RUNNING' AND n.label = wanted.label)) THEN 'label'
 				WHEN EXISTS (
 						SELECT FROM full_queue AS f
-						WHERE f.label = ANY (w.labels)
+						WHERE f.label = ANY (coalesce(w.labels, ARRAY[a.label]))
 						  AND f.queue IN (SELECT yquota_internal.queue_and_parents(a.queue))) THEN 'queue limit'
-				WHEN r.containers > 0 THEN 'reserved container'
-				ELSE 'nodes' END AS waits_for,
+				WHEN EXISTS (
+						SELECT FROM yquota_internal.reserved_container_in_force AS kept
+						WHERE kept.application_id = a.application_id) THEN 'reserved container'
+				ELSE 'nodes' END AS waits_for
+	FROM yquota.application AS a
+	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
+	CROSS JOIN LATERAL (VALUES (a.state = 'ACTIVE' AND NOT a.unmanaged AND t.am_container_id IS NULL)) AS master (is_awaited)
+	LEFT JOIN (
+		SELECT v.application_id, array_agg(DISTINCT v.label) AS labels
+		FROM yquota_internal.waiting_request AS v
+		WHERE v.kind <> 'container' OR v.containers > 0
+		GROUP BY v.application_id) AS w ON w.application_id = a.application_id
+	WHERE a.finished_at IS NULL;
+COMMENT ON VIEW yquota_internal.application_wait IS
+	'Live applications, and why they wait; waits_for and waits_for_master are as in scheduler_application';
+
+-- Shows the applications that a role sees in yquota.application (360_application_readers.sql).
+CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
+	SELECT a.application_id, a.username, a.queue, a.state, a.priority,
+		   t.attempt, t.am_container_id,
+		   why.waits_for_master,
+		   COALESCE(p.containers, 0) AS pending_containers,
+		   COALESCE(p.allocation, '[]') AS pending,
+		   COALESCE(r.containers, 0) AS reserved_containers,
+		   COALESCE(r.allocation, '[]') AS reserved,
+		   a.diagnostics,
+		   why.waits_for,
 		   COALESCE(o.containers, 0) AS running_containers_o,
 		   COALESCE(yquota.amount(o.allocation, 'memory-mb'), 0) AS mem_used_o,
 		   COALESCE(yquota.amount(o.allocation, 'vcores'), 0) AS vcores_used_o,
@@ -175,11 +192,7 @@ CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
 		   a.project
 	FROM yquota.application AS a
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
-	LEFT JOIN (
-		SELECT v.application_id, array_agg(DISTINCT v.label) AS labels
-		FROM yquota_internal.waiting_request AS v
-		WHERE v.kind <> 'container' OR v.containers > 0
-		GROUP BY v.application_id) AS w ON w.application_id = a.application_id
+	JOIN yquota_internal.application_wait AS why ON why.application_id = a.application_id
 	LEFT JOIN (
 		SELECT v.application_id, sum(v.containers)::bigint AS containers, yquota_internal.demand(v.allocation, v.times) AS allocation
 		FROM yquota_internal.waiting_request AS v

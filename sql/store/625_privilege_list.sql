@@ -127,8 +127,8 @@ CREATE VIEW yquota_internal.privilege AS
 				resource_sum_deserialize,resource_sum_final,resource_sum_remove,resource_sum_serialize,restoring,
 				running_cost,scopes_of_sharing,seconds_since,sees_commits,segment_cost,set_columns,settled_ahead,
 				settled_cost,shape,shows_application,spend_grants,spent_by_now,spent_now,spent_until,
-				substitute_hadoop_variables,unpack_delta,usable_interceptors,usage_bar,used_up_at,utc_day,weight,
-				worker_processes}')
+				substitute_hadoop_variables,unpack_delta,usable_interceptors,usage_bar,used_up_at,utc_day,waiting_figures,
+				weight,worker_processes}')
 			) AS list (object_kind, privileges, kind, names),
 			 unnest(list.privileges) AS privilege, unnest(list.names) AS name
 	), granted AS (

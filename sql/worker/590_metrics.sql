@@ -101,6 +101,53 @@ $$;
 COMMENT ON FUNCTION yquota_internal.federation_figures() IS
 	'Return the credit of federated budgets by use, and the state of the clusters that get shares of this credit';
 
+--
+-- The number of series is at most the number of configured queues times the number of reasons.
+-- A reason names no project, user or label.
+--
+CREATE FUNCTION yquota_internal.waiting_figures() RETURNS TABLE (metric text, labels jsonb, value numeric)
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	WITH of_leaf AS MATERIALIZED (
+		SELECT a.queue, why.reason, count(*) AS applications,
+			   min(a.submitted_at) FILTER (WHERE a.waits_for = 'activation' OR a.waits_for_master) AS submitted_at
+		FROM yquota_internal.application_wait AS a
+		CROSS JOIN LATERAL (VALUES (
+			-- the names of limits in submit_application(), whose words the diagnostics begin with
+			CASE WHEN a.state = 'NON_RUNNABLE' THEN 'max_parallel_apps'
+				 WHEN a.waits_for <> 'activation' THEN a.waits_for
+				 WHEN starts_with(a.diagnostics, 'Skipping AM assignment as cluster resource is empty.') THEN 'empty_cluster'
+				 WHEN starts_with(a.diagnostics, 'Queue''s AM resource limit exceeded.') THEN 'am_limit'
+				 WHEN starts_with(a.diagnostics, 'User''s AM resource limit exceeded.') THEN 'user_am_limit'
+				 ELSE 'activation' END)) AS why (reason)
+		WHERE a.waits_for <> 'requests'
+		GROUP BY a.queue, why.reason
+	), configured AS (
+		SELECT leaf.queue,
+			   (SELECT q.path::text FROM yquota.queue AS q
+				WHERE NOT q.auto_created AND q.path IN (SELECT yquota_internal.queue_and_parents(leaf.queue))
+				ORDER BY length(q.path) DESC
+				LIMIT 1) AS path
+		FROM (SELECT DISTINCT of_leaf.queue FROM of_leaf) AS leaf
+	), of_queue AS (
+		SELECT coalesce(configured.path, 'root') AS queue, of_leaf.reason,
+			   sum(of_leaf.applications) AS applications, min(of_leaf.submitted_at) AS submitted_at
+		FROM of_leaf
+		JOIN configured USING (queue)
+		GROUP BY 1, 2
+	)
+	SELECT 'yquota_waiting_' || sample.name, jsonb_build_object('queue', of_queue.queue, 'reason', of_queue.reason), sample.value
+	FROM of_queue
+	CROSS JOIN LATERAL (VALUES
+		('applications', of_queue.applications),
+		('oldest_seconds', yquota_internal.seconds_since(of_queue.submitted_at))
+	) AS sample (name, value)
+	WHERE sample.value IS NOT NULL;
+$$;
+COMMENT ON FUNCTION yquota_internal.waiting_figures() IS
+	'Return the number of waiting applications by queue and reason, and the age of the oldest that has not started.  An application in a created queue, or in the queue of a reservation, counts in the nearest configured queue above';
+
 CREATE VIEW yquota.metrics AS
 	SELECT 'price' AS family, 'yquota_price_' || sample.name AS metric,
 		   jsonb_build_object('price_group', price.price_group) AS labels, sample.value
@@ -201,6 +248,13 @@ CREATE VIEW yquota.metrics AS
 	FROM yquota_internal.scheduler_count AS counted
 	GROUP BY counted.name
 	UNION ALL
+	SELECT 'waiting', figure.metric, figure.labels, figure.value
+	FROM yquota_internal.waiting_figures() AS figure
+	UNION ALL
+	SELECT 'submission_refused', 'yquota_submission_refused_total', jsonb_build_object('decided_by', refusal.decided_by), sum(refusal.refused)
+	FROM yquota_internal.submission_refusal AS refusal
+	GROUP BY refusal.decided_by
+	UNION ALL
 	SELECT 'verify', 'yquota_verify_' || sample.name, '{}', sample.value
 	FROM (SELECT * FROM yquota.verification ORDER BY verified_at DESC LIMIT 1) AS last
 	CROSS JOIN LATERAL (VALUES
@@ -261,7 +315,7 @@ CREATE VIEW yquota.metrics AS
 	GROUP BY alert.kind;
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
-COMMENT ON COLUMN yquota.metrics.family IS 'price, opportunistic_price, request_interceptor, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
+COMMENT ON COLUMN yquota.metrics.family IS 'price, opportunistic_price, request_interceptor, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, waiting, submission_refused or verify. Or preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus; its last part is the unit';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'value of the sample, in the unit that is the last part of the name; credits per second for a rate or price';

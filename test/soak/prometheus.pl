@@ -168,6 +168,10 @@ sql(<<~'SQL');
 	INSERT INTO yquota.project (name) VALUES ('lab "1" {x}'), ('poor'), ('free');
 	UPDATE yquota.project SET quota_mode = 'NOLIMIT' WHERE name = 'free';
 	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab "1" {x}', 1e12, ''), ('poor', 1e12, '');
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.default', '100');
+	SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'default', project => 'free', unmanaged => true);
+	SELECT state FROM yquota.submit_application('application_1_0002', 'ann', '{}', 'nowhere', project => 'free');
+	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1);
 	SQL
 event("c$_", '2030-01-01 00:00 UTC', 'lab "1" {x}') foreach 1 .. 20;
 event('f1', '2030-01-01 00:00 UTC', 'free', execution_type => 'OPPORTUNISTIC');
@@ -255,6 +259,10 @@ sql(q(INSERT INTO yquota.verification VALUES ('2029-12-28', '1 s', 0, '[]')));
 fires('books that nobody proves', $healthy, scrape(), 'YquotaVerifyLate');
 sql('DELETE FROM yquota.verification');
 
+sql(q(UPDATE yquota.application SET project = 'gone'));
+fires('an application without a project', $healthy, scrape(), 'YquotaApplicationsStuck');
+sql(q(UPDATE yquota.application SET project = 'free'));
+
 my $pid = worker_pid($node, 'work');
 sql('SELECT yquota.stop_worker()');
 wait_until_gone($pid);
@@ -297,8 +305,11 @@ is_deeply([ sort keys %asked ], [ sort keys %exported ], 'the dashboard asks for
 
 # Then a real Prometheus reads the metrics, when each kind of object exists.
 sql(<<~'SQL');
-	INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '50', true), ('root.default', '50', NULL);
-	UPDATE yquota.queue SET opportunistic_maximum_containers = 10 WHERE path = 'root.default';
+	BEGIN;
+	INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root.plan', '50', true);
+	UPDATE yquota.queue SET capacity = '50', opportunistic_maximum_containers = 10 WHERE path = 'root.default';
+	COMMIT;
+	SELECT state FROM yquota.submit_application('application_1_0003', 'ann', '{}', 'default', project => 'free');
 	INSERT INTO yquota.scheduler_setting (reservation_system_enable, scheduler_monitor_enable) VALUES (true, true);
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
 	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'UTC', '22:00', '06:00', 0.5);

@@ -698,6 +698,20 @@ insert(const YqSubmission *submission, const YqAdmission *admission)
 	yq_bulk_insert_close(writer);
 }
 
+/* Count the refusal for metrics.  Simultaneous transactions change different rows, so none waits. */
+static void
+count_refusal(const char *decided_by)
+{
+	static YqSavedPlan count = {
+		.command = "INSERT INTO yquota_internal.submission_refusal AS r (decided_by, part, refused) VALUES ($1, $2, 1) "
+		"ON CONFLICT (decided_by, part) DO UPDATE SET refused = r.refused + 1",
+		.types = {"text", "int4"}
+	};
+	Datum		values[] = {CStringGetTextDatum(decided_by), Int32GetDatum(yq_queue_lock_total())};
+
+	(void) yq_saved_plan_execute(&count, values, NULL);
+}
+
 void
 yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 {
@@ -710,7 +724,9 @@ yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 	insert(submission, admission);
 	foreach(cell, admission->also_activated)
 		yq_application_set_state(lfirst(cell), YQ_APPLICATION_ACTIVE, NULL);
-	if (admission->application.state != YQ_APPLICATION_REJECTED)
+	if (admission->application.state == YQ_APPLICATION_REJECTED)
+		count_refusal(admission->verdict.decided_by);
+	else
 		yq_auto_created_queue_used(admission->hierarchy,
 								   yq_hierarchy_find(admission->hierarchy, admission->application.queue));
 }
