@@ -24,7 +24,7 @@ CREATE FUNCTION yquota.application_priority(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_application_priority';
 COMMENT ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) IS
-	'Return the priority that an application of a user would get in a queue (path or short name).  The priority is that of the application''s workflow (named in its tags), if one is configured.  Otherwise it is the requested one, or the default of the user or queue, but at most the cluster''s maximum. allowed tells whether the queue''s priority list allows the priority';
+	'Return the priority that an application of a user would get in a queue (path or short name).  The priority is that of the application''s workflow (named in its tags), if one is configured.  Otherwise it is the requested priority, or the default priority of the user or queue, but at most the cluster''s maximum. allowed tells whether the queue''s priority list allows the priority';
 
 --
 -- Placement
@@ -42,8 +42,8 @@ COMMENT ON FUNCTION yquota.place_application(text, text[], text, text, boolean) 
 	'Return the queue that an application would go to, without submitting it.  groups are in order, the primary one first.  outcome is PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule) or UNKNOWN. UNKNOWN means that no rule decided and the named queue cannot take the application. earlier_rules tells why the earlier rules did not decide.  With explain, a row for each rule up to the deciding rule comes first, without an outcome.  The row tells whether the rule matches, the path that the rule makes (target), and whether the rule decides';
 
 --
--- The check of the hierarchy refuses rules and priority lists with which Hadoop would not
--- start.  A queue that a submission creates cannot make a rule wrong.
+-- The check of the hierarchy refuses rules and priority lists with which Hadoop would not start.  A submission that
+-- creates a queue does not start this check, because a new queue cannot make a rule wrong.
 --
 
 CREATE FUNCTION yquota_internal.note_rule_change() RETURNS trigger

@@ -12,7 +12,7 @@ CREATE TABLE yquota_internal.active_leaf (
 	PRIMARY KEY (queue, label)
 );
 COMMENT ON TABLE yquota_internal.active_leaf IS
-	'Leaves of managed parents that have the capacity of their template, per label; other leaves have no guarantee';
+	'Leaf queues below managed parents that now have the capacity of their template, per label.  All other leaves below managed parents have no guarantee';
 COMMENT ON COLUMN yquota_internal.active_leaf.label IS 'partition of the nodes; empty for the default partition';
 
 -- Makes sessions compute limits again: limits of queues depend on active_leaf, although its rows
@@ -32,7 +32,7 @@ COMMENT ON TABLE yquota_internal.created_queue IS
 	'Queues created below parents with auto-queue-creation-v2.enabled, with the time of their last use';
 COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS
 	'yquota''s clock when an application was last submitted to the queue, or a queue was last created below it.  The time may be too early by up to a tenth of the expiration time';
-COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'true if the last run of remove_unused_queues() found it empty';
+COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'true if the last run of remove_unused_queues() found the queue empty';
 
 CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -42,7 +42,7 @@ CREATE TABLE yquota.application (
 	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
--- Finds the live applications of a queue that are in a certain state: limits count these.
+-- Finds the live applications of a queue in a given state, which limits count.
 CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
 	WHERE finished_at IS NULL;
 CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
@@ -72,7 +72,7 @@ COMMENT ON COLUMN yquota.application.am_resource IS 'size of the application mas
 COMMENT ON COLUMN yquota.application.unmanaged IS 'true if its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
 COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
-COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'true if it waits for containers, which makes its user an active one of the queue. A user without an active application at the submission becomes active at the next request';
+COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'true if the application waits for containers. Its user is then an active user of the queue. A user without an active application at the submission becomes active at the next request';
 COMMENT ON COLUMN yquota.application.view_acl IS 'users and groups that may see it besides the owner: users, a blank, groups';
 COMMENT ON COLUMN yquota.application.modify_acl IS 'users and groups that may change or end it, in the same form';
 COMMENT ON COLUMN yquota.application.activated_at IS 'time at which it was allowed to start; NULL: not yet';
@@ -103,7 +103,7 @@ CREATE TABLE yquota_internal.live_application_count (
 	live bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.live_application_count IS
-	'Number of live applications: the sum over the rows, which are segments, so that concurrent transactions change different rows.  Computed from application';
+	'Number of live applications: the sum over all rows.  Each row is a segment, so that concurrent transactions change different rows.  Computed from application';
 COMMENT ON COLUMN yquota_internal.live_application_count.live IS
 	'applications that started to live minus applications that ended, counted by transactions that used this segment; may be negative';
 

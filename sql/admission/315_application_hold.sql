@@ -21,7 +21,7 @@ COMMENT ON TYPE yquota.container_request IS
 COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for any place';
 COMMENT ON COLUMN yquota.container_request.allocation IS 'size of one container, native units';
 COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
-COMMENT ON COLUMN yquota.container_request.expected_duration IS 'expected run time of a container, more than 0; NULL: not known; requests ignore it for GUARANTEED ones';
+COMMENT ON COLUMN yquota.container_request.expected_duration IS 'expected run time of a container, more than 0; NULL: not known; requests ignore it for GUARANTEED containers';
 
 CREATE FUNCTION yquota_internal.check_expected(expected yquota.container_request[]) RETURNS void
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.expected_run_time(duration bigint, lifetime bigi
 COMMENT ON FUNCTION yquota_internal.expected_run_time(bigint, bigint) IS
 	'Return the microseconds that a container is expected to run: its duration, but no longer than the lifetime (seconds) of its application';
 
--- Known prices and calendars decide for a hundred years.  Later, the last price stays in force.
+-- Known prices and calendars decide for a hundred years.  After that, the last price stays in force.
 CREATE FUNCTION yquota_internal.expected_end(from_at timestamptz, microseconds numeric) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN from_at + least(microseconds, 36500 * 86400000000::numeric)::bigint * interval '1 microsecond';
@@ -89,8 +89,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.expected_cost(yquota_internal.expected_run[], bigint, timestamptz, bigint) IS
 	'Return the cost of containers that start at an instant and run for their durations, but no longer than the lifetime (seconds).  At least the minimum run time (microseconds) is charged';
 
--- The search assumes that a longer lifetime does not cost less.  Within the minimum run time it may cost less, if the
--- price falls.  The result then still fits, but a longer lifetime may fit, too.
+-- The search assumes that a longer lifetime does not cost less than a shorter one.  Within the minimum run time a
+-- longer lifetime may cost less, if the price falls.  The credit then pays for the result, but may also pay for a
+-- longer lifetime.
 CREATE FUNCTION yquota_internal.fitting_lifetime(
 	runs yquota_internal.expected_run[], minimum bigint, from_at timestamptz, lifetime bigint, available numeric) RETURNS bigint
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -113,7 +114,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fitting_lifetime(yquota_internal.expected_run[], bigint, timestamptz, bigint, numeric) IS
-	'Return the longest lifetime in seconds for which the credit pays for containers whose expected_cost() is too high; NULL: not even for a second';
+	'Return the longest lifetime in seconds for which the credit pays for containers whose expected_cost() is too high; NULL if the credit does not pay for one second';
 
 CREATE FUNCTION yquota_internal.decide_hold(
 	application_id text, username text, project text, queue text, lifetime bigint, expected yquota.container_request[],
@@ -195,7 +196,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.decide_hold(text, text, text, text, bigint, yquota.container_request[], boolean, numeric, boolean) IS
-	'Return the amount that a submission has to hold: the cost of its expected containers, or the least amount if that is more; NULL: nothing. reason says why the amount cannot be held.  With locks, no other transaction can hold credit of the project until this transaction ends';
+	'Return the amount that a submission has to hold: the cost of its expected containers, or the given least amount if that is greater; NULL if it has to hold nothing. reason says why the amount cannot be held.  With locks, no other transaction can hold credit of the project until this transaction ends';
 
 CREATE VIEW yquota_internal.application_hold AS
 	SELECT application.application_id, application.username, application.queue, application.priority, application.lifetime,
@@ -206,13 +207,13 @@ CREATE VIEW yquota_internal.application_hold AS
 COMMENT ON VIEW yquota_internal.application_hold IS
 	'Applications whose submission has held credit; the amount is NULL once the row of the hold has been removed';
 
--- Keeps the end of the hold as semantics/charging 8.6 says.
+-- The trigger ends the hold, or sets its expiry, as semantics/charging 8.6 says.
 CREATE FUNCTION yquota_internal.follow_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_follow_application';
 COMMENT ON FUNCTION yquota_internal.follow_application() IS
-	'Release the hold of an application that ends or is removed.  Set its expiry when it is activated: the lifetime counts from then';
+	'Release the hold of an application that ends or is removed.  When the application is activated, set the expiry of the hold, because the lifetime counts from then';
 
 CREATE TRIGGER follow_application AFTER UPDATE OF state, lifetime ON yquota.application
 	FOR EACH ROW WHEN (NEW.hold_id IS NOT NULL) EXECUTE FUNCTION yquota_internal.follow_application();

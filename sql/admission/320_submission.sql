@@ -69,7 +69,7 @@ CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstan
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_set_outstanding_requests';
 COMMENT ON FUNCTION yquota.set_outstanding_requests(text, boolean) IS
-	'Record whether an application waits for containers, which makes its user an active one of the queue.  Returns true if this changed anything';
+	'Record whether an application waits for containers.  If it does, its user is an active user of the queue.  Returns true if this changed anything';
 
 CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	RETURNS TABLE (application_id text, queue text, state yquota.application_state)
@@ -122,7 +122,7 @@ CREATE FUNCTION yquota.check_application_access(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
 COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
-	'Tell whether a user may see (VIEW_APP) or change and end (MODIFY_APP) an application.  The owner, users on its list, yarn.admin.acl and administrators of its queue may.  Returns the path of the queue if its list decided';
+	'Tell whether a user may see (VIEW_APP) or change and end (MODIFY_APP) an application.  The owner, users on the application''s list or on yarn.admin.acl, and administrators of its queue may.  Returns the path of the queue if its list decided';
 
 CREATE FUNCTION yquota_internal.removal_candidates(paths text[])
 	RETURNS TABLE (queue text, is_empty boolean, is_marked boolean, last_used_at timestamptz)

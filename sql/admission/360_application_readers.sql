@@ -14,7 +14,7 @@ CREATE FUNCTION yquota_internal.shows_application(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_shows_application';
 COMMENT ON FUNCTION yquota_internal.shows_application(text, text, text, text, text[]) IS
-	'Tell whether a role sees an application.  The owner, users on view_acl, and administrators of the queue by a list that is set see the application.  Administrators are looked up once per queue and query';
+	'Tell whether a role sees an application.  The owner, users on view_acl, and administrators of the queue see the application.  The list that root has by default, which admits every user, does not count.  Administrators are looked up once per queue and query';
 
 ALTER TABLE yquota.application ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.application FOR SELECT

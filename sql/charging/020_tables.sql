@@ -162,10 +162,10 @@ CREATE TABLE yquota.charging_rule (
 		   AND waiting_factor = 0 AND reserved_factor = 0)
 );
 COMMENT ON TABLE yquota.charging_rule IS
-	'Timeline of charging rules.  A container is charged by the rule in force at its start.  A wait is charged by the rule in force when it began, and a reservation by the rule in force when it was accepted.  The charging mode applies to all of them from its instant on';
+	'Timeline of charging rules.  A container is charged by the rule in force at its start.  A wait is charged by the rule in force when it began, and a reservation by the rule in force when it was accepted.  The charging mode of a rule applies to containers, waits and reservations from effective_at on, whenever they began';
 COMMENT ON COLUMN yquota.charging_rule.project IS 'key: empty (default) for a rule for all projects; a rule of one project has only a charging mode';
 COMMENT ON COLUMN yquota.charging_rule.effective_at IS 'key; default the clock';
-COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container pays for, 0 (default) to 365 days; a shorter one is padded at its end';
+COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container pays for, 0 (default) to 365 days; a shorter life is padded at its end';
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end of a preempted container that is free, 0 (default) to 1 hour';
 COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any feed may report a preemption; default false: one of the FINISH events must come from yquota';
 
@@ -226,7 +226,7 @@ COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which am
 COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.pricing_change.description IS 'description of the change';
 COMMENT ON COLUMN yquota.pricing_change.corrected IS
-	'true for labels of nodes: the change has waited for the statements of events, and has corrected their charges';
+	'true for a change of labels of nodes: it has waited for statements that insert events, and has corrected the charges of these events';
 
 CREATE TABLE yquota.utilization (
 	resource_type text COLLATE "C" PRIMARY KEY REFERENCES yquota.resource_type ON DELETE CASCADE,
@@ -493,7 +493,7 @@ CREATE TABLE yquota.container (
 CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
--- Index for settled_ahead().  Loaded history gets no entries.
+-- settled_ahead() uses this index.  Containers of loaded history have no entries in it.
 CREATE INDEX container_settled_at_idx ON yquota.container (settled_at) WHERE settled_lately IS NOT NULL;
 COMMENT ON TABLE yquota.container IS
 	'Containers that have started and not finished, including those that wait at their nodes.  Only the trigger of container_event writes this table';
@@ -665,7 +665,7 @@ CREATE TABLE yquota_internal.skipped_waiting (
 	container_id text COLLATE "C" NOT NULL
 );
 COMMENT ON TABLE yquota_internal.skipped_waiting IS
-	'Containers that are known but have an event that still waits, because another transaction held its row. The worker looks at them in every round';
+	'Containers that are in the books but have an event that still waits, because another transaction had locked the row of the event. The worker looks at them in every round';
 
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,
@@ -761,7 +761,7 @@ CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (chan
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters that have not been compacted, one or more rows per statement; counter_change shows the changes one by one';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
-	'counters that the row changes: p a project and its rate classes, u queues and users, n nodes, f a feed.  A statement about one container needs only one row: a for all';
+	'counters that the row changes: p a project and its rate classes, u queues and users, n nodes, f a feed.  A statement about one container needs only one row, with scope a for all of these';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
 COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) from which accrual_base counts; in a row with several rate classes, the latest one';
 COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of the greatest common divisors of the allocations';
@@ -864,7 +864,7 @@ CREATE TABLE yquota_internal.project_counter (
 );
 COMMENT ON TABLE yquota_internal.project_counter IS 'Compacted counters per project: credits posted to charge, and the accrual base of running_total';
 COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
-	'credits to subtract from the cost of the project''s running_total since running_reference; negative if running containers owed credits at that time';
+	'credits to subtract from the cost of the project''s running_total since running_reference; negative if running containers already owed credits at that instant';
 
 CREATE TABLE yquota_internal.rate_class_counter (
 	project text COLLATE "C" NOT NULL,
@@ -878,10 +878,10 @@ CREATE TABLE yquota_internal.rate_class_counter (
 COMMENT ON TABLE yquota_internal.rate_class_counter IS
 	'Compacted counters: running containers per project, rate class (shape and factors) and hour of their settled_at';
 
--- Reading a balance must not take longer because containers have been running for many hours.  These tables
--- therefore combine all hours of a rate class, with costs counted from one instant, at the prices known at some
--- version.  A later change of prices for those hours invalidates the result, and the next compaction computes it
--- again.  A balance reads one row per project, in which a number stands for each class.
+-- Reading a balance must not take longer because containers have been running for many hours.  These tables therefore
+-- combine all hours of a rate class, with costs counted from one instant, at the prices of one version of
+-- pricing_change.  A later change of prices for those hours invalidates the result, and the next compaction computes
+-- it again.  A balance reads one row per project, in which a number stands for each class.
 CREATE TABLE yquota_internal.running_class (
 	class_id integer PRIMARY KEY CHECK (class_id > 0),
 	shape yquota.resource NOT NULL,

@@ -23,7 +23,7 @@ COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'time at which th
 COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'time at which the segment''s log rows left the database';
 COMMENT ON COLUMN yquota.history_segment.charges IS 'number of archived rows of the ledger; charges of reservations are in no segment';
 COMMENT ON COLUMN yquota.history_segment.events IS 'number of archived rows of the log';
-COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when the segment was archived. An event before this instant is refused unless its container is known, and no price before it changes. The greatest one is the archive horizon';
+COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when the segment was archived. Earlier events are refused unless their container is known, and earlier prices do not change any more. The greatest horizon of all segments is the archive horizon';
 
 CREATE TABLE yquota.opening_balance (
 	project text COLLATE "C" NOT NULL,
@@ -38,7 +38,7 @@ COMMENT ON TABLE yquota.opening_balance IS
 	'Charges of projects in archived ledger rows.  The newest row of a project contains all of its archived history.  Append-only';
 COMMENT ON COLUMN yquota.opening_balance.project IS 'primary key, with archived_through';
 COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest segment archived so far';
-COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon at that time; every archived charge ended before it';
+COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon when the row was written; every charge archived by then ended before this horizon';
 COMMENT ON COLUMN yquota.opening_balance.charged IS 'credits: sum of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.charges IS 'number of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.digest IS 'sum of the digests of all archived rows of the project; archive_digest() computes it from the archive';

@@ -28,8 +28,8 @@ COMMENT ON TABLE yquota_internal.archived_cost IS
 	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
 COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';
 COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'start of the quarter-hour';
-COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, among the periods closed at that time; -infinity for the first one. Infinity for a row that is on no bill: it crosses the end of a period, and was reversed before that period was closed';
-COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before the row was booked; the row is on later bills. -infinity if there is none';
+COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period that contains the rows, by the periods that were closed when the rows were archived; -infinity for the first period.  Infinity for a row that is on no bill: it crosses the end of a period, and was reversed before that period was closed';
+COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of the periods that were closed before the row was booked; -infinity if there is none.  The row is on the bills of periods that were closed later';
 COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
 COMMENT ON COLUMN yquota_internal.archived_cost.reservation_id IS 'reservation that was charged, if a hold for it was known; NULL for containers';
 
@@ -62,7 +62,7 @@ CREATE TABLE yquota.written_history (
 	PRIMARY KEY (segment, history)
 );
 COMMENT ON TABLE yquota.written_history IS
-	'Segments of history whose rows were written into a foreign table and are still in the books.  The next call of archive() compares the two';
+	'Segments of history whose rows were written into a foreign table and are still in the books.  The next call of archive() compares the written rows with the books';
 COMMENT ON COLUMN yquota.written_history.segment IS 'number of the segment in history_segment';
 COMMENT ON COLUMN yquota.written_history.history IS 'ledger or log';
 COMMENT ON COLUMN yquota.written_history.target IS 'table that received the rows, by its name at that time';

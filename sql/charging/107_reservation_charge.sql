@@ -1,6 +1,7 @@
--- Cost of reservations.  A reservation pays a fraction of the price of a container with all resources promised at an
--- instant, used or not.  It pays from the acceptance of a version until that version ends.  The fraction is that of
--- the rule in force when the first version was accepted (charging_rule.reserved_factor).
+-- Cost of reservations.  A reservation pays for the resources that are promised to it at each instant, whether or not
+-- they are used.  It pays a fraction of the price of a container with all these resources, from the acceptance of a
+-- version until that version ends.  The fraction is that of the rule in force when the first version was accepted
+-- (charging_rule.reserved_factor).
 --
 -- The cost of an interval is posted when the interval is over.  It is posted by the worker, or by the transaction
 -- that ends the reservation.  close_period() posts up to the end of a period, which no row crosses.  Until it is
@@ -76,7 +77,7 @@ CREATE FUNCTION yquota_internal.first_period(repeats boolean, "to" timestamptz, 
 	RETURN CASE WHEN repeats AND since > "to"
 				THEN yquota_internal.microseconds(since - "to") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.first_period(boolean, timestamptz, interval, timestamptz) IS
-	'Return the number of a reservation''s period.  All repetitions of an interval in earlier periods end before an instant';
+	'Return the number of the first period of a reservation that has to be read.  In all earlier periods, the repetition of an interval ends before an instant';
 
 CREATE FUNCTION yquota_internal.last_period(repeats boolean, "from" timestamptz, recurrence interval, until timestamptz) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -255,7 +256,7 @@ CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestam
 	GROUP BY 1, 2;
 $$;
 COMMENT ON FUNCTION yquota_internal.unposted_reservations(text[], timestamptz[], timestamptz) IS
-	'Return versions of reservations that have paid for more than is due, and the instant from which they have.  The n-th elements of the arrays belong together';
+	'Return versions of reservations with cost that accrues but is not due yet, each with the instant from which it accrues.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.allocations_cost(
 	reservation_id text, project text, username text, queue text,

@@ -260,7 +260,8 @@ DECLARE
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
-	-- otherwise the function could compact rows of a transaction that is rolled back later
+	-- true if this transaction has written nothing; otherwise the function could compact rows that are rolled back
+	-- later
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
@@ -524,12 +525,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Run the worker''s tasks of a compute interval, and return the charged-through mark.  Advances the mark to the clock, posts the cost of reservations, compacts counters and corrects late prices.  Applies waiting events whose START has arrived, checks credit, and reports thresholds that spending has crossed.  Reports decisions that no application master acknowledges, and reports of nodes that are late or differ from the books.  Reports plans that are too small or not followed';
+	'Run the worker''s tasks of a compute interval, and return the charged-through mark.  Advances the mark to the clock, posts the cost of reservations, compacts counters and corrects late prices.  Applies waiting events whose START has arrived, checks credit, and reports thresholds that spending has crossed.  Raises alerts about decisions that no application master acknowledges, and about nodes whose reports are late or differ from the books.  Also raises alerts about plans that are too small or not followed';
 
 CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
 COMMENT ON VIEW yquota.charged_through IS
-	'Charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers up to this instant has been shown';
+	'Charged-through mark: the latest QUOTA_COMPUTE.  Up to this instant, balances have shown the cost of running containers';
 COMMENT ON COLUMN yquota.charged_through.at IS 'occurred_at of the latest QUOTA_COMPUTE; NULL before the first one';
 
 -- A project cannot be deleted while the books name it or are going to name it.  The check reads counters instead of
@@ -567,7 +568,7 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Set on_exhausted to stop new work of the project.';
 	END IF;
-	-- the rows would no longer apply to the project
+	-- after the project is renamed, its price factors and charging rules would not apply to it any more
 	IF TG_OP = 'UPDATE' AND (EXISTS (SELECT FROM yquota.price_factor AS f WHERE f.dimension = 'project' AND f.name = OLD.name)
 							 OR EXISTS (SELECT FROM yquota.charging_rule AS r WHERE r.project = OLD.name))
 	THEN
@@ -595,7 +596,7 @@ BEGIN
 		LOCK TABLE yquota.role_grant IN ROW EXCLUSIVE MODE;
 	END IF;
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
-	-- readers go on
+	-- readers do not wait
 	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
 	RETURN NULL;
 END

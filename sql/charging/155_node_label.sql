@@ -93,7 +93,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_labels(text[], timestamptz[], timestamptz[]) IS
-	'Refuse labels before the clock if they would change an amount that has been settled or shown.  A label is given by node, instant and the instant of the next point (NULL if there is none), and changes a price';
+	'Refuse labels before the clock if they would change an amount that has been settled or shown.  Every given label changes a price.  It is described by its node, its instant, and the instant of the node''s next point (NULL if there is none)';
 
 CREATE FUNCTION yquota_internal.check_present_labels(nodes text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -191,7 +191,7 @@ BEGIN
 		PERFORM yquota_internal.settle_nodes_again(nodes);
 	ELSE
 		IF TG_OP = 'INSERT' THEN
-			-- a label changes prices if the label, or the one that it replaces, has a factor
+			-- a label changes prices if this label, or the label that it replaces, has a factor
 			SELECT array_agg(c.node) AS nodes, array_agg(c.effective_at) AS instants, array_agg(c.until) AS untils, min(c.effective_at) AS first_at INTO priced
 			FROM (SELECT h.node, h.effective_at, h.label, f.node IS NOT NULL AS is_new,
 						 lead(h.effective_at) OVER in_order AS until,
@@ -238,9 +238,9 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.node_label_history
 -- Nodes
 --
 
--- A node that is added while labels have factors has no label before that time.  Containers may have been charged on
--- a node of the same name.  If a second change is at the same instant, or the clock went back, the second change
--- replaces the first one.
+-- A node that is added while labels have factors has no label before it is added.  Containers may have been charged on
+-- an earlier node of the same name.  If a second change is at the same instant, or the clock went back, the second
+-- change replaces the first one.
 CREATE FUNCTION yquota_internal.record_labels() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

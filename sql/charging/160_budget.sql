@@ -39,7 +39,7 @@ COMMENT ON FUNCTION yquota_internal.period_start(text, date) IS 'Return the firs
 CREATE FUNCTION yquota_internal.next_period_start(period text, first_day date) RETURNS date
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN (first_day + CASE period WHEN 'quarter' THEN interval '3 months' ELSE concat('1 ', period)::interval END)::date;
-COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'Return the first day of the period that follows the one beginning on a day';
+COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'Return the first day of the next period, given the first day of a period';
 
 CREATE FUNCTION yquota_internal.grant_budgets(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

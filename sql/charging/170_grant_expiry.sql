@@ -9,8 +9,8 @@
 -- budget, which begins with its period.
 --
 -- The loss of a grant therefore follows from the spending before certain instants.  The books contain this spending.
--- It depends on the time when a container ran, not on the arrival of its events.  The result is stored, so that a
--- balance need not read the ledger.  A change of the books about the time before the instant invalidates the result,
+-- Spending depends on the time when a container ran, not on the arrival of its events.  The result is stored, so that
+-- a balance need not read the ledger.  A change of the books about the time before the instant invalidates the result,
 -- for example a late event, a voided container, or other prices.  Balances then read the books until the worker has
 -- stored a new result.
 
@@ -110,8 +110,8 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
 	'Return the credits of a ledger row from an instant on.  The instant is not later than the end of the row';
 
--- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  For an instant within a
--- quarter-hour the rows themselves are needed: archived_segments_around() this instant.
+-- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  For an instant within a quarter-hour
+-- the rows themselves are needed.  archived_segments_around() returns them.
 CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 	project text, application_id text, queue text, reservation_id text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -126,14 +126,14 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue
 				   OR segment.container_id = archived_within_quarter_hour.reservation_id));
 COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the credits after an instant of the archived rows around it, without the part that later quarter-hours contain.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
+	'Return the credits that archived rows cost from an instant to the end of its quarter-hour.  The rows are those of archived_segments_around() the instant.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
 
 -- The query adds up the rows of a project once, and divides the rows that cross one of the instants.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[], begun_before timestamptz DEFAULT 'infinity')
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- a saved plan; planning takes longer than most calls
+	-- use a saved plan, because planning takes longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	AS $$
 #variable_conflict use_column
@@ -201,7 +201,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[], timestamptz) IS
-	'Return the cost of projects and their descendants from instants up to the clock.  Amounts settled ahead of the clock are included.  The n-th elements of the arrays belong together.  Rows of the ledger that begin at a last instant or later are left out';
+	'Return the cost of projects and their descendants from instants up to the clock.  Amounts settled ahead of the clock are included.  The n-th elements of the arrays belong together.  Rows of the ledger that begin at the last argument or later are left out';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -253,7 +253,7 @@ CREATE VIEW yquota_internal.credit_step AS
 	UNION ALL
 	SELECT family.member, family.member, 0 FROM yquota_internal.project_family AS family WHERE family.depth = 1;
 COMMENT ON VIEW yquota_internal.credit_step IS
-	'Sub-projects with themselves and each of their ancestors';
+	'Pairs of a sub-project with itself, and with each of its ancestors';
 
 -- The view groups by both columns, so that a condition on either column is pushed down.
 CREATE VIEW yquota_internal.credit_holder AS
@@ -304,7 +304,7 @@ CREATE VIEW yquota_internal.refund_life AS
 	  AND term.begins_at < line.holds_until
 	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
 COMMENT ON VIEW yquota_internal.refund_life IS
-	'Begin and end of the time in which refunds and corrections of a sub-project are credit of this project or of an ancestor';
+	'Begin and end of the time in which refunds and corrections of a sub-project are credit of the sub-project itself or of an ancestor';
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT own.* FROM yquota_internal.own_life AS own
@@ -363,7 +363,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz, timestamptz) IS
-	'Return the cost of a project before each of its credit_instant(), another instant and a last one, in order.  Costs that are not stored are computed from the books';
+	'Return the cost of a project before certain instants, in order: the instants of credit_instant() until "until", "also" if it is earlier, and "until" itself.  Costs that are not stored are computed from the books';
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
@@ -372,7 +372,7 @@ CREATE FUNCTION yquota_internal.spend_grants(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], bigint[], timestamptz[], numeric[]) IS
-	'Return the remaining credit of grants at the last of some instants, or at their expiry, given the spending before each instant.  A grant counts only until it leaves.  A negative row takes first from the grant that it names; "moved" is the part of a grant that such rows have taken, and "taken" the part that all negative rows have taken.  When a negative row leaves, the credit that it had taken from expired grants is lost by the row and returned to these grants';
+	'Return the remaining credit of grants at the last of some instants, or at their expiry, given the spending before each instant.  A grant counts only until it leaves, that is, until it is credit of another project.  A negative row takes first from the grant that it names; "moved" is the part of a grant that such rows have taken, and "taken" the part that all negative rows have taken.  When a negative row leaves, the credit that it had taken from expired grants is lost by the row and returned to these grants';
 
 CREATE FUNCTION yquota_internal.grant_outcome(
 	project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity',
@@ -573,7 +573,7 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
-	'Store the spending of projects before the begin and expiry of their grants, where it is not stored';
+	'Store the spending of projects before the begin and expiry of their grants, unless it is stored already';
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -593,7 +593,7 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 			WHERE (expired.lost, expired.taken, expired.expired_at) <> (excluded.lost, excluded.taken, excluded.expired_at);
 $$;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
-	'Store the losses of expired grants of projects, where they are not stored';
+	'Store the losses of expired grants of projects, unless they are stored already';
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -32,7 +32,7 @@ CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL
 CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;
 CREATE UNIQUE INDEX hold_external_id_idx ON yquota.hold (project, external_id) WHERE external_id IS NOT NULL;
 COMMENT ON TABLE yquota.hold IS
-	'Credit that is set aside. hold() sets it aside for applications, until release_hold() or expires_at; submit_application() and reservations set it aside until they end';
+	'Credit that is set aside. hold() sets it aside for an application, until release_hold() or expires_at. A submission or a reservation sets it aside until the application or the reservation ends';
 COMMENT ON COLUMN yquota.hold.hold_id IS 'primary key';
 COMMENT ON COLUMN yquota.hold.project IS 'references project';
 COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for the hold of a reservation';
@@ -42,10 +42,10 @@ COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at mos
 COMMENT ON COLUMN yquota.hold.external_id IS 'id that the caller gave the hold, unique in the project, at most 255 bytes; NULL if none was given';
 COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL if the amount was never changed';
 COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each change by hold(replace => true)';
-COMMENT ON COLUMN yquota.hold.of_submission IS 'true if a submission made it; it ends with the application';
+COMMENT ON COLUMN yquota.hold.of_submission IS 'true if a submission made the hold; the hold then ends with the application';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), submitted the application or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when the credit was set aside; the cost of the application from then on uses up the hold';
-COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. The hold of a submission ends with the lifetime of the application, counted from its activation. Before the activation, or without a lifetime, it is infinity';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. The hold of a submission ends with the lifetime of the application, counted from its activation. Before the activation, or without a lifetime, the value is infinity';
 COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the application or reservation; NULL for a hold that is not released';
 COMMENT ON COLUMN yquota.hold.released_at IS 'clock of release_hold(), or of the end of the application or reservation';
 
@@ -125,7 +125,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text[], bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
-	'Return the cost to projects of reservations, and of the projects'' containers in their queues, from an instant of each reservation to another instant.  The n-th elements of the arrays belong together';
+	'Return what reservations have cost projects, from an instant of each reservation to a common instant.  The projects'' containers in the queues of the reservations are included.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.running_spending(
 	projects text[], hold_ids bigint[], application_ids text[], instants timestamptz[], at timestamptz)
@@ -156,7 +156,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.running_spending(text[], bigint[], text[], timestamptz[], timestamptz) IS
-	'Return the accrued cost to projects of running containers of applications, from an instant of each to another.  The arrays go together';
+	'Return the cost that running containers of applications have accrued for projects, from an instant of each application to a common instant.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts numeric[], replaced_at timestamptz[], at timestamptz) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -274,7 +274,7 @@ CREATE VIEW yquota_internal.hold_outstanding AS
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
 	'Outstanding credits of the holds that are neither released nor expired, and the spending of their applications or reservations since they were held';
 
--- The view computes holds only for the few sub-projects that have any.
+-- The view computes holds only for the few sub-projects that have holds.
 CREATE VIEW yquota_internal.held_credit AS
 	SELECT held.project, trim_scale(sum(held.outstanding)) AS held
 	FROM (
@@ -291,8 +291,8 @@ CREATE VIEW yquota_internal.held_credit AS
 COMMENT ON VIEW yquota_internal.held_credit IS
 	'Outstanding holds of projects and all their descendants; no row for a project without holds';
 
--- The watch over thresholds needs the holds of many projects.  A call of holds_at() for each of them would read the
--- ledger as often.
+-- The watch over thresholds needs the holds of many projects.  A call of holds_at() for each project would read the
+-- ledger once per project.
 CREATE FUNCTION yquota_internal.held_by_projects(projects text[]) RETURNS TABLE (project text, held numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -421,7 +421,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_hold(yquota.hold, numeric, numeric) IS
-	'Change the amount of a hold.  The caller has locked the project and passes its available credit, or NULL if it needs none';
+	'Change the amount of a hold.  The caller has locked the project and passes its available credit, or NULL if the change needs no credit';
 
 CREATE FUNCTION yquota_internal.hold_as_owner(
 	project text, application_id text, amount numeric, ttl interval, reason text, external_id text, replace boolean) RETURNS bigint
@@ -550,7 +550,7 @@ COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is lef
 COMMENT ON COLUMN yquota.hold_status.amount IS 'credits of the hold, as first given or as last changed';
 COMMENT ON COLUMN yquota.hold_status.spent IS
 	'credits that the application, or the reservation with the containers in its queue, has cost since held_at. Costs that an earlier hold covered are included. NULL for a hold that was released or has expired';
-COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held; project_balance.held is their sum';
+COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held; project_balance.held is the sum over the holds of a project';
 COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for the hold of an application';
 COMMENT ON COLUMN yquota.hold_status.external_id IS 'id that the caller gave the hold; NULL if none was given';
 

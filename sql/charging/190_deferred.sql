@@ -34,7 +34,7 @@ CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (con
 COMMENT ON TABLE yquota_internal.deferred_event IS
 	'Rows of the log that arrived while yquota.charging was deferred and have not been charged yet; charge_deferred() deletes them';
 COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
-	'number of the statement that inserted the row, which all its rows share; statements are charged in this order';
+	'number of the statement that inserted the row.  All rows of a statement have the same number, and statements are charged in this order';
 COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent the event, by its name at that time';
 
 CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
@@ -42,7 +42,7 @@ CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charge
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_deferred_through';
 COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
-	'Charge the deferred events of containers up to an id, or of all containers if it is NULL. Also delete the marks that the events were deferred.  The caller holds the locks of charge_deferred()';
+	'Charge the deferred events of containers up to an id, or of all containers if the id is NULL.  Also delete the rows of these events in deferred_event.  The caller holds the locks of charge_deferred()';
 
 -- The function charges whole containers, because charging the events of a container together is cheaper.  Only one
 -- call runs at a time.  Like a statement that sends events, it prevents archive() and seal_history() from exchanging
@@ -75,7 +75,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
-	'Charge events that arrived while yquota.charging was deferred, as an INSERT would have charged them.  Charges all events, or the events of enough containers for at least max_events.  Bad events are raised or set aside, as yquota.on_bad_event says.  Returns how many events were charged, how many were set aside, and how many remain';
+	'Charge events that arrived while yquota.charging was deferred, as an INSERT would have charged them.  Charges all events, or all events of some containers, so many that at least max_events are charged.  Bad events are raised or set aside, as yquota.on_bad_event says.  Returns how many events were charged, how many were set aside, and how many remain';
 
 CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -30,7 +30,7 @@ COMMENT ON COLUMN yquota.event_void.charges IS 'number of rows of charge that th
 COMMENT ON COLUMN yquota.event_void.reason IS 'not empty';
 COMMENT ON COLUMN yquota.event_void.chosen IS 'the arguments of void_events() that chose the container';
 COMMENT ON COLUMN yquota.event_void.voided_by IS 'the session''s user';
-COMMENT ON COLUMN yquota.event_void.voided_at IS 'clock at a time from which no other transaction could change the container''s books';
+COMMENT ON COLUMN yquota.event_void.voided_at IS 'clock when other transactions could not change the container''s books any more';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Voids tell which events of the log do not count.');
@@ -52,7 +52,7 @@ CREATE VIEW yquota_internal.set_aside_event AS
 	SELECT deferred.event_id, deferred.container_id, deferred.occurred_at
 	FROM yquota_internal.deferred_event AS deferred;
 COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events of the log that were set aside or deferred, whatever happened later to their rows in event_reject.  An administrator may have changed their containers';
+	'Events of the log that were set aside or deferred, whatever happened later to their rows in event_reject.  An administrator may have changed the container in a row of event_reject';
 
 CREATE VIEW yquota_internal.last_void AS
 	SELECT event_void.container_id, max(event_void.charges) AS charges
@@ -83,7 +83,7 @@ CREATE VIEW yquota_internal.voidable_segment AS
 		   container.settled_at, NULL, container.settled_at = container.started_at, false
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.voidable_segment IS
-	'Segments of all containers. An accepted event is at each end that is_start or is_end marks. The other ends are ends of closed periods';
+	'Segments of all containers. is_start and is_end tell whether an accepted event is at the start or end of the segment.  Otherwise a closed period ends there';
 
 CREATE FUNCTION yquota_internal.check_void(
 	container_id text, application_id text, "from" timestamptz, "to" timestamptz, reason text) RETURNS void

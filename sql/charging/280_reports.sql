@@ -284,7 +284,7 @@ CREATE FUNCTION yquota_internal.cuts_between(since timestamptz, until timestampt
 			UNION ALL
 			SELECT trunc(gap.length * part)::bigint + n FROM generate_series(-1, 1) AS n) AS cut);
 COMMENT ON FUNCTION yquota_internal.cuts_between(timestamptz, timestamptz, numeric) IS
-	'Return instants that divide an interval, with both ends and those around a fraction of it';
+	'Return instants that divide an interval: both ends, instants at even distances, and the instants around a given fraction of the interval';
 
 CREATE FUNCTION yquota_internal.first_without(project text, since timestamptz, until timestamptz, rest numeric, shortage numeric) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -300,7 +300,8 @@ BEGIN
 			SELECT left_over.at, left_over.amount, lead(left_over.at) OVER (ORDER BY left_over.at) AS next_at,
 				   lead(left_over.amount) OVER (ORDER BY left_over.at) AS next_amount
 			FROM (
-				-- padding is before the instant in this balance, and after it in cost_since()
+				-- this balance counts padding as spent before the instant, but cost_since() counts it after the
+				-- instant
 				SELECT cost.at, rest - (first_value(after.cost) OVER (ORDER BY cost.at) - after.cost) AS amount
 				FROM (SELECT yquota_internal.cuts_between(since, until, rest / (rest + shortage)) AS instants) AS asked
 				CROSS JOIN LATERAL yquota_internal.cost_since(
@@ -320,7 +321,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.first_without(text, timestamptz, timestamptz, numeric, numeric) IS
-	'Return the first microsecond without credit in an interval without changes of grants.  At its start the given credits are left, and at its end the others are missing';
+	'Return the first microsecond without credit in an interval without changes of grants.  The last two arguments are the credits that are left at its start, and the credits that are missing at its end';
 
 -- drain and stop begin only after exhaustion_grace.  Between the instants at which grants begin or end, a balance
 -- only falls.  It therefore suffices to look at the beginning of the interval and at each of these instants.
@@ -535,14 +536,14 @@ COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charge
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that now accrue for running containers and reservations; 0 during an outage. Containers that are settled ahead of the clock do not count';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which the credit is spent if burn_rate stays the same; holds do not count as spent. The credit is that of the project, or of an ancestor whose budget limits it, and includes the credit_limit. If the credit is spent already, it is the clock. NULL if the credit will never be spent, and for NOLIMIT projects';
+	'first microsecond at which the credit is spent if burn_rate stays the same; holds do not count as spent. The credit is that of the project, or of an ancestor whose budget limits it, and includes the credit_limit. If the credit is spent already, the value is the clock. NULL if the credit will never be spent, and for NOLIMIT projects';
 COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the smallest remaining amount of its own budget and those of its ancestors, each with its credit_limit. In a project without parent it is remaining + credit_limit. NULL when nothing limits the project';
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project that has the least remaining credit: this project or an ancestor';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project that also pays for this one';
 COMMENT ON COLUMN yquota.project_balance.credit_limit IS 'credits by which remaining may go below zero';
 COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from the use of the last credit until drain or stop begins';
 COMMENT ON COLUMN yquota.project_balance.acts_at IS
-	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays the same. If it has begun already, it is the clock. NULL if it will never begin, and for other actions';
+	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays the same. If drain or stop has begun already, the value is the clock. NULL if neither will ever begin, and for other actions';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT container.project,
@@ -567,7 +568,7 @@ COMMENT ON VIEW yquota.exhausted_work IS
 	'Containers, running or waiting at their nodes, of PREPAID projects that have had no credit for exhaustion_grace.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging continues until the FINISH of each container arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container. drain: let it end by itself, and start no other container of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'unspent credits of the project, or of the ancestor that limits it, and its credit_limit; held credits count as unspent; 0 or less';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'unspent credits plus credit_limit of the project, or of the ancestor that limits it; held credits count as unspent; 0 or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --

@@ -81,7 +81,7 @@ CREATE FUNCTION yquota_internal.transferable_credit(remaining numeric, parts yqu
 		SELECT trim_scale(greatest(least(remaining, coalesce(sum(part.rest), 0)), 0)) FROM unnest(parts) AS part;
 $$;
 COMMENT ON FUNCTION yquota_internal.transferable_credit(numeric, yquota_internal.credit_part[]) IS
-	'Return how many credits of the parts can move.  This is not more than what remains of them after holds';
+	'Return how many credits of the parts can move.  The result is at most the credit that remains after holds';
 
 CREATE FUNCTION yquota_internal.move_parts(moved yquota.credit_transfer, parts yquota_internal.credit_part[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

@@ -159,7 +159,7 @@ CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that have probably ended without a report.  Their node is gone, or their application ended longer ago than scheduler_setting.allocation_expiry.  Others are much older than the next oldest container of their application: at least ten times as old, and at least a day older.  The first container of the application, its master, is not compared.  Finish these containers with reconcile(), node_lost() or a CONTAINER_FINISH. The view also lists containers with a doubtful end, until history is sealed.  Feeds may report different ends (the earliest counts), or a later end than reconcile() recorded (until reconcile() is called again).  If no feed reports an end, the containers ended with their application';
+	'Running containers that have probably ended without a report.  Their node is gone, or their application ended longer ago than scheduler_setting.allocation_expiry.  Others are much older than the next oldest container of their application: at least ten times as old, and at least a day older.  The first container of the application, its master, is not compared.  Finish these containers with reconcile(), node_lost() or a CONTAINER_FINISH. The view also lists containers with a doubtful end, until history is sealed.  Either feeds have reported different ends, and the earliest counts. Or a feed has reported a later end than reconcile() recorded, and reconcile() has not been called again. Or no feed has reported an end, and the container was ended with its application';
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'reason for the suspicion; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
@@ -437,7 +437,7 @@ CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'set_aside_quietly'
-	-- this is not a dump, even in a session that has restored one (see restoring())
+	-- these rows do not come from a dump, even if this session has restored one (see restoring())
 	SET check_function_bodies = on
 AS $$
 #variable_conflict use_column
@@ -951,7 +951,7 @@ BEGIN ATOMIC
 	  AND theirs.is_running IS NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
-	'Return the findings of reconcile(): events to insert, and finishes at lost_at of containers without later news.  Also return containers that still have to be ended, waiting containers in the list, and conflicts that no event can resolve';
+	'Return the findings of reconcile(): events to insert, including finishes at lost_at for containers without later news.  Also return containers that still have to be ended, waiting containers in the list, and conflicts that no event can resolve';
 
 -- This is a separate SQL function, because the context of an error quotes statements of PL/pgSQL, but not this
 -- statement.
@@ -1160,7 +1160,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
-	'Record that a node is gone since "at": finish its containers at this time, and mark the node LOST. Containers with later events are finished, too.  Containers that started later are not, because they belong to the time after the node came back.  Returns the finished containers.  Repeating the call is safe.  The exit status is YARN''s ABORTED by default';
+	'Record that a node is gone since "at": finish its containers at this time, and mark the node LOST. Containers with later events are finished, too.  Containers that started later are not finished, because they started after the node came back.  Returns the finished containers.  Repeating the call is safe.  The exit status is YARN''s ABORTED by default';
 
 CREATE FUNCTION yquota.register_node(
 	node text, total yquota.resource, rack text DEFAULT '/default-rack', label text DEFAULT '', at timestamptz DEFAULT yquota.clock())
@@ -1180,7 +1180,7 @@ CREATE FUNCTION yquota.register_node(
 		SELECT EXISTS (SELECT FROM written);
 $$;
 COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
-	'Record that a node has joined the cluster, or that its resources or label have changed, and mark it RUNNING. Returns whether anything changed.  News that are older than what is known of the node change nothing';
+	'Record that a node has joined the cluster, or that its resources or label have changed, and mark it RUNNING. Returns whether anything changed.  A call about a time before the last recorded change of the node changes nothing';
 
 -- Rows that pg_dump includes.  clock_setting and worker_state are not included: a restored database starts with the
 -- system's clock and without worker.

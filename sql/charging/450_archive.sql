@@ -120,7 +120,7 @@ CREATE FUNCTION yquota_internal.is_bloom_filter_complete() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_is_bloom_filter_complete';
 COMMENT ON FUNCTION yquota_internal.is_bloom_filter_complete() IS
-	'Tell whether charge_filter contains the ids of all sealed ledger tables in their present state.  It does not after a restore, a rewrite or an upgrade';
+	'Tell whether charge_filter contains the ids of all sealed ledger tables in their present state.  The result is false after a restore, a rewrite or an upgrade';
 
 CREATE FUNCTION yquota_internal.empty_bloom_filter() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -297,7 +297,8 @@ BEGIN
 	-- exclude archiving at the same time; INSERTs do not wait
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 1);
 	IF wanting = 'charge_filter' THEN
-		-- remove useless entries first, which takes a moment; sessions would wait for the rest
+		-- if the table has entries, which are out of date, only remove them now; the next call fills the table.
+		-- Otherwise sessions would wait for the lock while the table is filled
 		IF pg_relation_size('yquota_internal.charge_filter') > 0 THEN
 			PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota_internal.charge_filter IN ACCESS EXCLUSIVE MODE', 1);
 			TRUNCATE yquota_internal.charge_filter;
@@ -624,7 +625,7 @@ CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boo
 	RETURN format('%sEXISTS (SELECT FROM yquota_internal.carried_container AS k WHERE k.archived_through = %s AND k.container_id = c.container_id)',
 				  CASE WHEN negated THEN 'NOT ' ELSE '' END, archived_through);
 COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
-	'Return the condition that an archive copies the container of c (or does not copy it)';
+	'Return the SQL condition that the container of row c is in carried_container, so that its rows are copied; if negated, that it is not';
 
 -- The function finds containers that continue, among those with rows in the segments that are archived.  Such a
 -- container runs, waits for its START, or has rows elsewhere.

@@ -9,14 +9,14 @@
 -- are not slower.  The unit is a day, because a container that starts in one quarter-hour has sums in the next ones,
 -- too.
 --
--- The transaction that posted a row of the ledger decides whether the row is rolled up.  Rows are included if their
--- transaction had ended before the oldest one that was still running.  No event waits for a roll-up.  A row that is
+-- The transaction that posted a row of the ledger decides whether the row is rolled up.  A roll-up includes the rows
+-- of transactions that are older than all running transactions.  No event waits for a roll-up.  A row that is
 -- committed late is included in a later roll-up.  Transaction ids wrap around, so the time of posting limits the
 -- search.  Every row that is not included was booked at booked_from or later.
 --
 -- Rows that cross the end of a quarter-hour are divided by the prices known at the time of the roll-up.  A later
--- change of prices invalidates the roll-ups after it.  Reports read those quarter-hours from the ledger until they
--- are rolled up again.
+-- change of prices invalidates the roll-ups of all quarter-hours from its instant on.  Reports read those
+-- quarter-hours from the ledger until they are rolled up again.
 
 -- Neither STRICT nor IMMUTABLE; otherwise the planner would not inline the function.  The subtraction of an interval
 -- is not IMMUTABLE.
@@ -223,7 +223,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) IS
-	'Add ledger rows that a query returns to charge_rollup, for days that it contains, and for new days with few sums.  The days are given; NULL means all.  Returns the number of rows added';
+	'Add up the ledger rows that a query returns, on the given days (NULL: all), and record these days in rollup_day.  Add the sums to charge_rollup for days that charge_rollup contains, and for new days with few sums.  Returns the number of rows added';
 
 CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -271,7 +271,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) IS
-	'Decide again, by all their ledger rows, about days that are read from the ledger and may have few sums by now.  Decide again about days with many sums, too.  Returns the number of rows added to charge_rollup';
+	'Decide again whether days are rolled up, by all ledger rows of each day.  These are days that are read from the ledger and may have few sums for their rows by now, and rolled-up days with many sums.  Returns the number of rows added to charge_rollup';
 
 CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -330,4 +330,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.roll_up_charges() IS
-	'Add rows of the ledger to the sums that reports read.  These are rows posted since the last call, on days with few sums for their rows.  Returns the number of sums added.  Results of reports do not change';
+	'Add ledger rows that were posted since the last call to the sums that reports read.  Days that would have many sums for their rows are left out.  Returns the number of sums added.  Results of reports do not change';

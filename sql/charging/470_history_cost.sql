@@ -113,7 +113,7 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT hold.project, coalesce(hold.application_id, hold.reservation_id), hold.held_at, hold.queue
 	FROM yquota.hold;
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
-	'Instants from which the cost must be known: of projects for their grants, and of applications and of reservations with their queues for holds';
+	'Instants from which costs must be known.  Grants need the cost of projects.  Holds need the cost of applications, and of reservations with their queues';
 
 -- The caller calls this function before post_archived_cost(), because the rows that post_archived_cost() inserts
 -- must not be counted here.

@@ -3,8 +3,8 @@
 -- Every report computes the cost between instants and divides it at each of them.  Ledger rows between two
 -- neighbouring instants are added up with their booked amounts.  For rows that cross an instant, and for running
 -- containers, the cost is computed.  Whole quarter-hours of days that have been rolled up
--- (charging/460_charge_rollup.sql) are read from the roll-ups.  Only later postings to them are read from the
--- ledger.
+-- (charging/460_charge_rollup.sql) are read from the roll-ups.  For these quarter-hours, only later postings are read
+-- from the ledger.
 
 CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last timestamptz)
 	RETURNS TABLE (starts_at timestamptz, ends_at timestamptz)
@@ -23,17 +23,17 @@ $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
 	'Return the intervals between two quarter-hours that contain only days in the roll-ups';
 
--- The function finds the range in which roll-ups can replace the ledger between the first and the last instant.
--- There is none unless each instant between them is the start of a quarter-hour.
+-- The function finds the range in which roll-ups can replace the ledger between the first and the last instant.  There
+-- is no such range if an instant of the report inside it is not the start of a quarter-hour.
 --
--- For less than an hour, or if it must be read for three quarters of the rows, the ledger is as fast.  Only the
--- interval with the most rows is read from the roll-ups.  For each further interval, the ledger would have to be
--- searched for later postings once more.
+-- The ledger alone is as fast if the range is shorter than an hour.  It also is as fast if three quarters of the rows
+-- must be read from the ledger anyway.  Only the interval with the most rows is read from the roll-ups.  For each
+-- further interval, the ledger would have to be searched for later postings once more.
 CREATE FUNCTION yquota_internal.rolled_up_range(
 	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- a saved plan; planning takes longer than most calls
+	-- use a saved plan, because planning takes longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	AS $$
 #variable_conflict use_column

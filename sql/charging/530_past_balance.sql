@@ -53,7 +53,7 @@ COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- a saved plan; planning takes longer than most calls
+	-- use a saved plan, because planning takes longer than most calls
 	SET plan_cache_mode = force_generic_plan
 	AS $$
 BEGIN

@@ -13,7 +13,7 @@ CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestam
 		- coalesce((SELECT sum(cost.amount)
 					FROM yquota_internal.booked_cost('-infinity', ends_at, '{}', closed_at, of_projects => projects) AS cost), 0));
 COMMENT ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) IS
-	'Return the remaining credits of the first of some projects at the end of a period, less the cost of all of them.  Both are those of the bill';
+	'Return the balance at the end of a billed period: the billed credit of the first project, less the billed cost of all given projects';
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

@@ -511,7 +511,7 @@ CREATE TABLE yquota.shadow_tariff (
 	description text
 );
 COMMENT ON TABLE yquota.shadow_tariff IS
-	'Terms of prices that are not in force: shadow_costs() compares them with those in force';
+	'Terms of prices that are not in force: shadow_costs() compares them with the prices in force';
 COMMENT ON COLUMN yquota.shadow_tariff.name IS 'primary key';
 COMMENT ON COLUMN yquota.shadow_tariff.terms IS 'terms, as rerate() takes them';
 

@@ -47,8 +47,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) IS
 	'Return the days until credit is used up, given the mean and standard deviation of spending per day and the number of observed days.  One observed day gives no range';
 
--- Days end at full quarter-hours, because archived history has only full quarter-hours.  A project that has just
--- begun has no earlier spending.  This time says nothing about its pattern and is ignored.
+-- Days end at full quarter-hours, because archived history has only full quarter-hours.  A project that has just begun
+-- has no earlier spending.  The time before its first spending says nothing about its pattern and is ignored.
 CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp

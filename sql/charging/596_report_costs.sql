@@ -44,7 +44,7 @@ CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz
 		SELECT "to"
 		ORDER BY 1);
 COMMENT ON FUNCTION yquota_internal.report_cuts(timestamptz, timestamptz, text) IS
-	'Return the edges of the bars in a report.  A bar is an hour up to three days, a day up to a hundred days, and a week in longer windows';
+	'Return the edges of the bars in a report.  A bar stands for an hour in windows of up to three days, and for a day in windows of up to a hundred days.  In longer windows it stands for a week';
 
 CREATE TYPE yquota_internal.report_cost AS (
 	part integer,
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_c
 						  WHERE family.member = b.project AND family.ancestor IN (SELECT above.project FROM budget AS above));
 $$;
 COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credit[]) IS
-	'Return the budgets of projects that are not part of another budget among them';
+	'Return the projects that have a budget, without projects below another project that has one';
 
 --
 -- Figures of a report: spending by project, queue and user, and remaining credit.

@@ -144,7 +144,7 @@ CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.repo
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) IS
-	'Make a table of OPPORTUNISTIC containers by project, with the fifty projects that spend most.  It shows their cost in a window, the running and waiting containers now, and the number of nodes without any';
+	'Make a table of OPPORTUNISTIC containers by project, with the fifty projects that spend most.  It shows the cost of these containers in a window, and the containers that run and wait now.  It also shows how many were killed, rejected and shed';
 
 CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

@@ -87,7 +87,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.period_bills(timestamptz) IS
-	'Return charges of a closed period, and corrections of earlier ones, that are on its bills, by project';
+	'Return the amounts on the bills of a closed period by project: charges of the period, and corrections of earlier periods';
 
 CREATE VIEW yquota.bill_by_project WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster,

@@ -97,7 +97,7 @@ CREATE TABLE yquota_internal.federated_lender (
 	federation text COLLATE "C",
 	history text COLLATE "C"
 ) PARTITION BY LIST (cluster);
-COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters; this database registers with a cluster by a row there';
+COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters; to register with a cluster, this database inserts a row into the partition of that cluster';
 
 CREATE TABLE yquota_internal.federated_lease (
 	cluster text COLLATE "C" NOT NULL,
@@ -115,7 +115,7 @@ CREATE TABLE yquota_internal.federated_lease (
 	spent numeric,
 	is_final boolean
 ) PARTITION BY LIST (cluster);
-COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters; a cluster receives a lease as a row there';
+COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters; to give a lease to a cluster, this database inserts a row into the partition of that cluster';
 COMMENT ON COLUMN yquota_internal.federated_lease.amount IS 'credits';
 COMMENT ON COLUMN yquota_internal.federated_lease.spent IS 'credits';
 
@@ -131,7 +131,7 @@ CREATE VIEW yquota_internal.federated_report AS
 		('federated_lease', 'cluster_lease')
 	) AS report (parent, remote_name);
 COMMENT ON VIEW yquota_internal.federated_report IS
-	'Reports that are read from each cluster: the partitioned table here, and the name of the view there';
+	'Reports that are read from each cluster: the partitioned table in this database, and the name of the view in the cluster''s database';
 
 --
 -- Adding and removing clusters
@@ -168,7 +168,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_foreign_server(name) IS
-	'Fail unless such a server of postgres_fdw exists, the calling role may use it, and its owner is trusted';
+	'Fail unless a foreign server of this name exists and belongs to postgres_fdw, the calling role may use it, and its owner is trusted';
 
 CREATE FUNCTION yquota_internal.check_trusted(of_table regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -404,7 +404,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_status(yquota.federated_cluster) IS
-	'Return the present status of a federated cluster; for a cluster that is read from a ledger, the end of its last charge there';
+	'Return the present status of a federated cluster.  If the cluster is read from a ledger, return the end of its last charge in the ledger';
 
 CREATE FUNCTION yquota_internal.contact_clusters()
 	RETURNS TABLE (cluster text, clock timestamptz, charged_through timestamptz, closed_until timestamptz,
@@ -453,7 +453,7 @@ CREATE FUNCTION yquota.federation_status()
 		ORDER BY known.cluster;
 $$;
 COMMENT ON FUNCTION yquota.federation_status() IS
-	'Return the present status of each federated cluster.  The row has the clock of the cluster, how far it is ahead of the clock here, and how far the cluster''s reports go.  If the cluster cannot be read, the row has the problem.  For a cluster that is read from a ledger, the reports go to the end of its last charge there';
+	'Return the present status of each federated cluster.  The row has the clock of the cluster, how far that clock is ahead of the clock here, and how far the cluster''s reports go.  If the cluster cannot be read, the row has the problem.  For a cluster that is read from a ledger, the reports go to the end of its last charge in the ledger';
 
 CREATE FUNCTION yquota_internal.clusters_of_report(
 	skip_unreachable boolean, OUT clusters text[], OUT clocks timestamptz[], OUT unclosed text[], OUT missing text[],

@@ -65,7 +65,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) IS
-	'Return the cost on some days of the given clusters, as far as these are read from ledgers, by cluster and other columns.  Days are in this database''s time zone of bills';
+	'Return the cost on some days of those given clusters that are read from ledgers, by cluster and other columns.  Days are in this database''s time zone of bills';
 
 CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -91,7 +91,7 @@ COMMENT ON TABLE yquota_internal.taken_lease IS
 	'Leases of budgets over several clusters that this cluster has taken.  A repeated lease finds its row here and is not taken twice';
 COMMENT ON COLUMN yquota_internal.taken_lease.federation IS 'cluster_name() of the database that leases';
 COMMENT ON COLUMN yquota_internal.taken_lease.identity IS 'identity by which both sides know the lease';
-COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'lease_history() of the lender when it was taken';
+COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'lease_history() of the lender when the lease was taken';
 COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'number of the lease at the lender; a server that has lost its last commits may give a number again';
 COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota_internal.taken_lease.starts_on IS 'first day of the period of the budget';

@@ -77,7 +77,7 @@ COMMENT ON TABLE yquota.budget_lease IS
 	'Shares of federated budgets that have been leased to clusters. renew_leases() writes the rows and never deletes them';
 COMMENT ON COLUMN yquota.budget_lease.lease IS 'primary key; a server that has lost its last commits may give a number again';
 COMMENT ON COLUMN yquota.budget_lease.identity IS 'random and unique; identifies the lease on both sides';
-COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when it was offered';
+COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when the lease was offered';
 COMMENT ON COLUMN yquota.budget_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget in the lease';

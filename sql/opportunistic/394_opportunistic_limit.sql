@@ -231,7 +231,7 @@ DECLARE
 	refusal text;
 	container record;
 	number integer;
-	-- the limits, by number, with what counts under each so far
+	-- the limits, by number, with the containers and resources that count under each limit so far
 	messages text[];
 	maxima integer[];
 	maximum_resources yquota.resource[];

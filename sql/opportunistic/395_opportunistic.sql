@@ -123,7 +123,7 @@ CREATE TABLE yquota_internal.opportunistic_response (
 	end_container bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_response IS
-	'Last call of allocate_opportunistic() with a response id for each application.  A repeated call with that id gets the same answer';
+	'For each application, the last call of allocate_opportunistic() that had a response id.  A repeated call with that id gets the same answer';
 COMMENT ON COLUMN yquota_internal.opportunistic_response.attempt IS 'number of the application master';
 COMMENT ON COLUMN yquota_internal.opportunistic_response.first_container IS 'number of the first container that the call allocated';
 COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number of the last container, plus one';
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_latency_bounds';
 COMMENT ON FUNCTION yquota_internal.latency_bounds() IS
-	'Return the upper bounds of latency, in microseconds, for which opportunistic_count has a count each';
+	'Return the upper bounds of latency, in microseconds; opportunistic_count.within has one count for each bound';
 
 CREATE UNLOGGED TABLE yquota_internal.node_difference (
 	node text COLLATE "C" PRIMARY KEY,

@@ -288,7 +288,7 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
-	'Raise an alert while containers that were to be killed or paused are still not, after allocation_expiry';
+	'Raise an alert while a node has not ended or paused a container within allocation_expiry after it was told to kill or pause it';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
@@ -381,7 +381,7 @@ CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at ti
 	LEFT JOIN yquota.container AS c ON c.container_id = known_of_end.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.known_of_end(text, text, timestamptz, boolean) IS
-	'Return what is known about a container that is not in the queue of a node. runs: it runs on the node. elsewhere: it runs on another node. known: it ended at the instant. ended: it ended at another instant. unknown: it was never on the node.  If the instant is the clock, a later end is known, too';
+	'Return what is known about a container that is not in the queue of a node. runs: it runs on the node. elsewhere: it runs on another node. known: it ended at the instant. ended: it ended at another instant. unknown: it was never on the node.  If the instant is the clock, a container that ended later counts as known, too';
 
 CREATE VIEW yquota_internal.promotable_container AS
 	SELECT q.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id,

@@ -373,9 +373,10 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.charging_rule
 -- resource_type shows the base price in force.  A future point takes effect by itself, so compute_prices() calls
 -- show_base_prices(), too.
 --
--- Showing a price is not a change of the price, so it must not look like an UPDATE of the column.
--- (note_resource_type() would compare the price with the one at its own clock, which may be later.) The UPDATE
--- therefore sets the name to its old value.  This fires a trigger that sets the price.
+-- The UPDATE that shows a price must not look like an administrator's UPDATE of base_price.  Otherwise
+-- note_resource_type() would compare the new value with the price in force at a later clock.  It might then add a
+-- point to the timeline.  The UPDATE therefore sets the column name to its old value.  This fires a trigger that sets
+-- base_price and unit.
 CREATE FUNCTION yquota_internal.fill_in_base_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp

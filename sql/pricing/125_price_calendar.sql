@@ -46,7 +46,7 @@ COMMENT ON COLUMN yquota.calendar_factor.price_group IS 'key; references price_g
 COMMENT ON COLUMN yquota.calendar_factor.effective_at IS 'key; if a group has ever had a calendar, its first row is at -infinity, with factor 1';
 COMMENT ON COLUMN yquota.calendar_factor.factor IS 'factor by which the prices of the group are multiplied';
 COMMENT ON COLUMN yquota.calendar_factor.calendar IS 'name of the calendar; NULL while no window is open';
-COMMENT ON COLUMN yquota.calendar_factor.changed IS 'true at an instant at which calendars or rules of time zones were changed; earlier points follow from the earlier ones';
+COMMENT ON COLUMN yquota.calendar_factor.changed IS 'true at an instant at which calendars or rules of time zones were changed; earlier points follow from the calendars and rules before the change';
 
 -- The planner inlines this function into queries with a row per interval, as it does multiplier_in_force().
 CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timestamptz) RETURNS yquota.calendar_factor
@@ -211,8 +211,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.last_calendar_points() IS
 	'Return the last point of each price group that has calendars';
 
--- A point may be inserted late, because nothing ran that computes points.  It takes effect at the instant at which it
--- should have. note_pricing_change() corrects the ledger, except for the part that has been archived.
+-- A point may be inserted late, if no process that computes points was running.  Even then it takes effect at its own
+-- instant, in the past. note_pricing_change() corrects the ledger, except for the part that has been archived.
 CREATE FUNCTION yquota_internal.calendar_points_after(last yquota.calendar_factor, until timestamptz) RETURNS SETOF yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp

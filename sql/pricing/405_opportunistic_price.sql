@@ -67,7 +67,7 @@ BEGIN
 	RETURN CASE
 		WHEN last_computed_at > publish_at THEN 'the last published factor is later'
 		WHEN last_computed_at > publish_at - yquota_internal.duration('yquota.price_interval')
-			-- a factor that is ended at this instant keeps its instant
+			-- a point at this instant, such as one that ends a factor, must not be overwritten
 			OR EXISTS (SELECT FROM yquota.price_factor AS f
 					   WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.effective_at = publish_at) THEN 'not due'
 		WHEN abs(measured_factor - factor_in_force) < 0.01 THEN 'unchanged'

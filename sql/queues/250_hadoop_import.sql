@@ -490,7 +490,7 @@ CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
 		FROM read AS r;
 	END;
 COMMENT ON FUNCTION yquota_internal.read_hadoop_import(text[], text) IS
-	'Return the properties of documents, and the files that they replace.  In mode merge they replace no file.  NULL: the documents do not list the queues below root';
+	'Return the properties of documents, and the files that they replace.  In mode merge they replace no file.  The files are NULL if the documents do not list the queues below root';
 
 CREATE FUNCTION yquota_internal.plan_hadoop_import(documents text[], mode text)
 	RETURNS SETOF yquota_internal.hadoop_plan

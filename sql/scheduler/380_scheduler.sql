@@ -197,14 +197,14 @@ CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
 COMMENT ON FUNCTION yquota_internal.lock_passes() IS
-	'Wait for the running allocation cycle and for a change of the configuration.  No other can begin until the transaction ends';
+	'Wait for the running allocation cycle and for a change of the configuration.  No other cycle or change can begin until the transaction ends';
 
 CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_leaves';
 COMMENT ON FUNCTION yquota_internal.lock_leaves() IS
-	'Wait for transactions that change applications.  No other can begin until this transaction ends.  Called after lock_passes()';
+	'Wait for transactions that change applications.  No other transaction can change applications until this one ends.  Called after lock_passes()';
 
 -- Takes its lock before any node is locked. Another transaction may take this lock first and then
 -- change nodes.

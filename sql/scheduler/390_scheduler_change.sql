@@ -39,7 +39,7 @@ COMMENT ON COLUMN yquota_internal.scheduler_change.resource_name IS
 COMMENT ON COLUMN yquota_internal.scheduler_change.count IS 'outstanding containers of the request; 0: the request is served and its row has been deleted';
 COMMENT ON COLUMN yquota_internal.scheduler_change.opportunities IS 'counters of the key, as in request_counter';
 COMMENT ON COLUMN yquota_internal.scheduler_change.node IS
-	'node whose reservation has changed.  It is now reserved for the application''s key; if that is NULL, the reservation is gone';
+	'node whose reservation has changed.  The node is now reserved for the key of the application; if the columns of the key are NULL, the reservation is gone';
 COMMENT ON COLUMN yquota_internal.scheduler_change.container IS 'number of the container for which the node is reserved, the last part of its id';
 COMMENT ON COLUMN yquota_internal.scheduler_change.allocation IS 'allocation of that container';
 

@@ -22,8 +22,8 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 	WITH effective AS MATERIALIZED (
 		SELECT * FROM yquota_internal.effective_queues()
 	), named AS (
-		-- find the queue of an event, which names its path, or only its last part if no other queue has
-		-- that
+		-- find the queue of an event.  The event names the path of the queue, or only the last part of the path if no
+		-- other queue has the same last part
 		SELECT e.queue AS name, e.queue AS path FROM effective AS e
 		UNION
 		SELECT split_part(e.queue, '.', -1), min(e.queue) FROM effective AS e
@@ -228,7 +228,7 @@ COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'true if it w
 COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'requested containers that it has not received, without that of its application master';
 COMMENT ON COLUMN yquota.scheduler_application.pending IS 'allocations of the demand, including increases of running containers, native units';
 COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes that are kept for it';
-COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'their allocations, native units';
+COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'allocations of the containers for which these nodes are kept, native units';
 COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'reason why it is not ACTIVE, in words';
 COMMENT ON COLUMN yquota.scheduler_application.waits_for IS 'activation: see diagnostics. requests: it asks for nothing. project: no project pays. label: no node of a requested label is RUNNING. queue limit: its queue, or one above, has all the memory that it may have. reserved container: a node that is kept for it has no room yet. nodes: no node has room, is close enough and is allowed by the limits of users; schedule(explain => true) tells more';
 COMMENT ON COLUMN yquota.scheduler_application.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';

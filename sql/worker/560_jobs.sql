@@ -25,7 +25,7 @@ COMMENT ON VIEW yquota_internal.job IS 'Jobs that are due by the clock';
 COMMENT ON COLUMN yquota_internal.job.cron_name IS 'name in pg_cron';
 COMMENT ON COLUMN yquota_internal.job.schedule IS 'schedule in pg_cron''s notation (UTC)';
 COMMENT ON COLUMN yquota_internal.job.every IS 'interval at which the worker runs the job; 0: at every yquota.compute_interval';
-COMMENT ON COLUMN yquota_internal.job.begins_at IS 'instant at which an interval of the worker begins; the others follow at every multiple of the interval';
+COMMENT ON COLUMN yquota_internal.job.begins_at IS 'instant at which an interval of the worker begins; other intervals begin at multiples of "every" from this instant';
 
 CREATE TABLE yquota_internal.job_run (
 	job text COLLATE "C" PRIMARY KEY,

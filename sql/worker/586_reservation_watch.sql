@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 			   - greatest(10 * interval '1 ms' * coalesce((SELECT s.reservation_system_planfollower_time_step FROM yquota.scheduler_setting AS s), 1000), interval '1 minute');
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_due() IS
-	'Return the clock minus ten steps of the plan follower, or minus a minute if that is more.  By now the plan follower should have handled everything that began before that instant';
+	'Return the clock minus ten steps of the plan follower, or the clock minus a minute if a minute is longer.  By now the plan follower should have handled everything that began before the returned instant';
 
 CREATE FUNCTION yquota_internal.reservation_figures()
 	RETURNS TABLE (plan text, accepted bigint, active bigint, replanned bigint, queues_missing bigint)

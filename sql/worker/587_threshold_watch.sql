@@ -68,7 +68,7 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 	JOIN yquota_internal.project_threshold AS threshold
 		ON threshold.project = project.name AND budget.amount - budget.spent <= threshold.remaining;
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
-	'Thresholds fraction and remaining that are crossed at the clock, of projects with granted credit.  Also thresholds remaining of federated budgets';
+	'Thresholds fraction and remaining that are crossed at the clock, of projects with granted credit.  The view also has the thresholds "remaining" of federated budgets';
 COMMENT ON COLUMN yquota_internal.crossed_threshold.expiring IS 'remaining credits of the grant that expires';
 COMMENT ON COLUMN yquota_internal.crossed_threshold.is_new IS 'false: the threshold is no longer crossed, but the credit has not risen far enough to clear the alert';
 COMMENT ON COLUMN yquota_internal.crossed_threshold.stays IS 'true if only a change listed by crossing_causes() clears the alert';
