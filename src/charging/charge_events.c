@@ -141,7 +141,7 @@ typedef struct EventCharger
 	EventSource source;
 	YqChargeEventsResult result;
 	MemoryContext result_context;
-	text	   *sender;			/* sender of the statement's events; set when the first one is set aside */
+	text	   *sender;			/* sender of the statement's events; set when the first event is set aside */
 	bool		has_mark;
 	TimestampTz mark_at;		/* latest instant of a QUOTA_COMPUTE event */
 	text	   *mark_source;

@@ -152,9 +152,9 @@ extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life
 extern TimestampTz yq_container_life_waits_since(const YqContainerLife *life);
 
 /*
- * Return the settled segments in ascending order: one up to each change that is later than the
- * previous one, and one up to the finish.  *segments is palloc'd, and the result is the number of
- * segments.
+ * Return the settled segments in ascending order.  A segment ends at each change that is later
+ * than the previous change, and at the finish.  *segments is palloc'd, and the result is the
+ * number of segments.
  *
  * No segment crosses the beginning of the free window or the end of a period.  "period_ends" are
  * in ascending order.  A running container has a segment up to the last period end, too.

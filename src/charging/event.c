@@ -312,7 +312,7 @@ check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
 						  psprintf("occurred_at %s is in the future",
 								   timestamptz_to_str(event->occurred_at)),
 						  "Synchronize the clocks, or raise yquota.max_clock_skew.");
-	/* a START that repeats with a new allocation is an UPDATE at that instant */
+	/* a repeated START with a new allocation is an UPDATE at this instant */
 	if (TIMESTAMP_NOT_FINITE(event->recorded_at) || is_ahead(event->recorded_at, now))
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("recorded_at %s is in the future or not finite",

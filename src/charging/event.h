@@ -3,8 +3,8 @@
  * event.h
  *	  A lifecycle event as it was inserted.
  *
- * An event read from a row points into that row; yq_event_copy makes one that
- * stands alone.  NULL columns are NULL pointers, InvalidOid, or flags.
+ * An event read from a row points into that row; yq_event_copy() makes an event that
+ * does not need the row.  NULL columns are NULL pointers, InvalidOid, or flags.
  *
  *-------------------------------------------------------------------------
  */

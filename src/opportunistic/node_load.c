@@ -109,8 +109,8 @@ compare_available(const YqCalculator *calculator, const int64 *cluster, const Yq
 }
 
 /*
- * Compare the loads of two nodes.  The result is negative, zero or positive if a is
- * less loaded than, as loaded as, or more loaded than b.
+ * Compare the loads of two nodes.  The result is negative if "a" is less loaded than
+ * "b", zero if they are equally loaded, and positive otherwise.
  */
 static int
 node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,

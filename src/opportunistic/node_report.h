@@ -50,7 +50,7 @@ extern void yq_node_reports_store(const YqAllocationSettings *settings, YqNodeRe
 extern const char *const yq_node_report_columns[YQ_NODE_REPORT_COLUMNS];
 extern const char *const yq_slot_columns[YQ_SLOT_COLUMNS];
 
-/* Position of the node's name among the columns, which is equal in both tables. */
+/* Position of the node's name among the columns.  The position is the same in both tables. */
 #define YQ_NODE_REPORT_NODE		0
 
 /*

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * intra_queue_selector.c
- *	  Takes containers from applications of a leaf for other applications of the leaf.
- *	  These have a higher priority, or belong to users below their limit.
+ *	  Takes containers from applications of a leaf.  The containers are taken for
+ *	  other applications of the leaf, with higher priority or of users below their
+ *	  limit.
  *
  * On each label, the selector divides the leaf's usage among its applications,
  * beginning with the most important one.  The result is their ideal allocation.  The

@@ -3,8 +3,9 @@
  * node_label.c
  *	  The labels that nodes have had.
  *
- * A session caches the points of each node that it has asked about.  A change of yquota.node_label_history makes it
- * drop them all.  All points in the cache were read with the latest snapshot, or all with the same older one.
+ * A session caches the points of each node that it has asked about.  A change of yquota.node_label_history
+ * makes it drop them all.  All cached points were read with the latest snapshot, or all with the same older
+ * snapshot.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,7 +50,7 @@ typedef struct NodeEntry
 {
 	YqBytes		key;
 	int			count;
-	LabelPoint *points;			/* in time order; each has another label than the one before it */
+	LabelPoint *points;			/* in time order; each point has another label than the point before it */
 } NodeEntry;
 
 static MemoryContext label_context = NULL;
@@ -61,8 +62,8 @@ static uint64 snapshot_number = 0;	/* yq_timeline_snapshot_number() when the cac
 /* -- the cache ------------------------------------------------------------- */
 
 /*
- * Empty the cache if the table has changed, or if points are read now with another snapshot than
- * those in the cache.
+ * Empty the cache if the table has changed, or if points are now read with another snapshot than
+ * the cached points.
  */
 static void
 refresh(void)
@@ -92,7 +93,7 @@ last_label(const NodeEntry *node, int count)
 	return count == 0 ? "" : node->points[count - 1].label;
 }
 
-/* Add a point.  A point that repeats the label before it is left out. */
+/* Add a point.  A point with the same label as the point before it is left out. */
 static void
 add_point(NodeEntry *node, TupleTableSlot *slot, Relation relation)
 {

@@ -246,7 +246,10 @@ make_block(const YqTimeline *timeline, int level_number, int block)
 	return true;
 }
 
-/* Tell whether a block can be used.  The first request for a block only marks it; the second one makes it. */
+/*
+ * Tell whether a block can be used.  The first request for a block only marks the block; the
+ * second request makes it.
+ */
 static bool
 prepare_block(const YqTimeline *timeline, int level_number, int block)
 {

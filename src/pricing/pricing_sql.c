@@ -46,7 +46,10 @@ PG_FUNCTION_INFO_V1(yq_sql_weight);
 
 /* -- amounts and rates ----------------------------------------------------- */
 
-/* Return the rate class of the allocation in an argument and the factors in the next one, which may be NULL. */
+/*
+ * Return the rate class of the allocation in an argument.  The next argument contains the
+ * factors, and may be NULL.
+ */
 static YqRateClass *
 class_of_arguments(FunctionCallInfo fcinfo, int argument, uint64 *weight)
 {
@@ -69,7 +72,10 @@ finite_instant(FunctionCallInfo fcinfo, int argument)
 	return instant;
 }
 
-/* Compute the cost of a class from one instant to another, from four arguments.  Returns false if one is NULL. */
+/*
+ * Compute the cost of a class from one instant to another, from four arguments.  Returns false
+ * if an argument is NULL.
+ */
 static bool
 accrued_by_arguments(FunctionCallInfo fcinfo, int argument, YqWide *amount)
 {

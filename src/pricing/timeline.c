@@ -3,10 +3,11 @@
  * timeline.c
  *	  The cache of prices in force: intervals, window, refreshing.
  *
- * A memory context holds the intervals, another one the rows of the small tables (resource types, base
- * prices, factors, outages, rules).  Every change reads the small tables again.  Multipliers, calendar
- * factors and the factors of execution types may have many rows.  They are read only from the instant on
- * that the changes since the last refresh affect.  timeline_load.c reads the tables.
+ * The intervals have a memory context of their own.  Another memory context contains the rows of the small
+ * tables (resource types, base prices, factors, outages, rules).  Every change reads the small tables
+ * again.  Multipliers, calendar factors and the factors of execution types may have many rows.  They are
+ * read only from the instant on that the changes since the last refresh affect.  timeline_load.c reads the
+ * tables.
  *
  * The relation cache callback only clears "is_current"; see store/catalog.h.  The next change drops a cache
  * that holds uncommitted changes of the transaction, because other transactions may use its version number
@@ -544,7 +545,7 @@ yq_timeline_refresh(void)
 
 	/*
 	 * An invalidation that arrives from here on sets is_current to false again.  The snapshot taken
-	 * below sees the changes of all earlier invalidations, unless it is the pinned one.
+	 * below sees the changes of all earlier invalidations, unless it is the pinned snapshot.
 	 */
 	is_current = !is_pinned;
 	is_of_pinned = is_pinned;

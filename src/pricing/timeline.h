@@ -48,12 +48,16 @@ extern void yq_timeline_assume(const YqTerms *terms);
 extern void yq_timeline_pin(void);
 extern void yq_timeline_unpin(void);
 
-/* Register the snapshot with which prices are read now: the pinned one, or else the latest. */
+/*
+ * Register the snapshot with which prices are read now: the pinned snapshot, or else the
+ * latest snapshot.
+ */
 extern Snapshot yq_timeline_take_snapshot(void);
 
 /*
- * Return a number that tells with which snapshot the rows in a cache were read.  It is different
- * for each pinned snapshot and for each snapshot of a parallel plan, and 0 for the latest one.
+ * Return a number that tells with which snapshot the rows in a cache were read.  The number is
+ * different for each pinned snapshot and for each snapshot of a parallel plan, and 0 for the
+ * latest snapshot.
  */
 extern uint64 yq_timeline_snapshot_number(void);
 

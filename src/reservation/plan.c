@@ -78,8 +78,8 @@ validate_room(const YqPlan *plan, const YqPlanReservation *reservation, const Yq
 
 /*
  * Compute the user's load, including a reservation.  The user's sum already contains the
- * old reservation, and this function adds it again.  So does Hadoop, which means to
- * subtract it.
+ * old reservation, and this function adds it again.  Hadoop makes the same mistake: it
+ * means to subtract the old reservation.
  */
 static YqStepFunction *
 user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const YqPlanReservation *old, int64 start, int64 end)

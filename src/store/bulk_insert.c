@@ -529,7 +529,7 @@ forget_rows(YqBulkInsert *writer)
 void
 yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument)
 {
-	/* logical decoding would send withdrawn rows, but it skips speculative ones */
+	/* logical decoding would send withdrawn rows, but it skips speculative rows */
 	bool		is_speculative = RelationIsLogicallyLogged(writer->relation);
 
 	if (!is_speculative)

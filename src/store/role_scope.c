@@ -439,7 +439,7 @@ yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("set-valued function called in context that cannot accept a set")));
 		modes = rows->allowedModes;
-		/* functions in SQL require the first mode, but use the last one */
+		/* functions in SQL require SFRM_ValuePerCall, but use the preferred SFRM_Materialize */
 		rows->allowedModes = SFRM_ValuePerCall | SFRM_Materialize | SFRM_Materialize_Preferred;
 	}
 	result = call_for(GetUserId(), behind);

@@ -17,11 +17,11 @@
 /*
  * Claims of keys of a unique index, and deletion and locking of single rows.
  *
- * A transaction claims a key by inserting a row with the key.  If two transactions insert it, the
- * unique index decides, as it does for INSERT ... ON CONFLICT. That statement marks its new row as
- * speculative, and removes the row with heap_abort_speculative() when another row has the key.  If
- * WAL is decoded, the writer of bulk_insert.h does the same, because a subscriber must not receive
- * such a row.
+ * A transaction claims a key by inserting a row with the key.  If two transactions insert such a
+ * row, the unique index decides, as for INSERT ...  ON CONFLICT.  INSERT ...  ON CONFLICT marks
+ * its new row as speculative, and removes the row with heap_abort_speculative() when another row
+ * has the key.  If WAL is decoded, the writer of bulk_insert.h does the same, because a subscriber
+ * must not receive such a row.
  *
  * Rows that are inserted many at a time cannot be speculative.  A transaction whose row comes
  * second withdraws its row instead: it deletes the row and marks it.  Other transactions skip a

@@ -14,7 +14,7 @@
  *
  * The caller holds AccessExclusiveLock on both tables.  Both must have the same
  * structure, including the numbers of their columns.  For each index of one table, the
- * other must have an equal index.  Otherwise the function raises
+ * other table must have an equal index.  Otherwise the function raises
  * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  *
  *-------------------------------------------------------------------------

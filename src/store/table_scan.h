@@ -80,7 +80,7 @@ extern int64 yq_row_bigint(const YqRow *row, int column, int64 otherwise);
 typedef struct YqSeen
 {
 	FullTransactionId oldest;	/* all transactions before this one have been seen */
-	FullTransactionId next;		/* all before this one have been seen, except "running" */
+	FullTransactionId next;		/* all earlier transactions have been seen, except "running" */
 	FullTransactionId *running; /* not seen, because they were running; ascending */
 	int			running_count;
 	FullTransactionId own;		/* the session's own transaction, partly seen; invalid if it has no id */

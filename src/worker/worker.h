@@ -50,10 +50,10 @@ extern void yq_worker_describe(BackgroundWorker *worker, const char *database_na
 extern bool yq_launcher_lists(const char *database_name);
 
 /*
- * wake.c: when the current transaction commits, wake the worker of this database, or
- * start a worker.  If the database is listed, the launcher starts it.  The launcher
- * also starts a worker if there is none to wake.  If the transaction aborts, nothing
- * happens.
+ * wake.c: when the current transaction commits, wake the worker of this database
+ * (first function), or start a worker (second function).  If the database is listed,
+ * the launcher starts the worker, even if the first function finds no worker to
+ * wake.  If the transaction aborts, nothing happens.
  */
 extern void yq_worker_wake_at_commit(void);
 extern void yq_worker_start_at_commit(void);

@@ -63,8 +63,8 @@ extern YqApplicationState yq_application_state_of_oid(Oid oid);
 extern bool yq_application_is_live(YqApplicationState state);
 
 /*
- * Compare two applications, or two ids, by their order.  The result is negative if a
- * comes before b, zero if they are equal, and positive if a comes after b.
+ * Compare two applications, or two ids, by their order.  The result is negative if
+ * "a" comes before "b", zero if they are equal, and positive if "a" comes after "b".
  */
 extern int	yq_application_id_compare(const char *a, const char *b);
 extern int	yq_application_compare(const YqApplication *a, const YqApplication *b);

@@ -619,7 +619,7 @@ yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 
 
 /* -- headroom -------------------------------------------------------------- */
 
-/* Subtract b from a.  A negative amount of memory or cores becomes 0. */
+/* Subtract "b" from "a".  A negative amount of memory or cores becomes 0. */
 static void
 subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a, const int64 *b)
 {

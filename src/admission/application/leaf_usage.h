@@ -108,7 +108,8 @@ extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
 /*
  * Return how many active users this user stands for in the limit of application
  * masters.  A user with demand counts once.  A user with waiting applications, but
- * without an active one, counts once more (UsersManager.getNumActiveUsers()).
+ * without an active application, counts once more
+ * (UsersManager.getNumActiveUsers()).
  */
 extern int	yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeafUsage *leaf);

@@ -185,8 +185,8 @@ yq_start_order_first(YqContainerQueue *queue)
  * The search tries sets of containers in order of increasing size.  Among sets of equal
  * size, the order is chosen so that the first sufficient set is the result.  The search
  * abandons a set if, for some amount, even the largest of the remaining containers
- * would not suffice.  It skips a container if one that is at least as large in all
- * amounts has already been tried at the same position.
+ * would not suffice.  It skips a container if another container, at least as large in
+ * all amounts, has already been tried at the same position.
  */
 
 /* Limit on the steps of a search.  This number of steps takes some milliseconds. */

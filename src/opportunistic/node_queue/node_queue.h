@@ -21,8 +21,7 @@ typedef struct YqNodeQueueRow
 {
 	YqNodeContainer container;	/* the container as container_queue.c handles it */
 	const char *container_id;
-	Datum		allocation;		/* YqResource *: present allocation in yquota.container, or the last one that was
-								 * known */
+	Datum		allocation;		/* YqResource *: present allocation in yquota.container, or the last known allocation */
 
 	/* columns from yquota.container */
 	bool		is_in_books;	/* is the container still on this node, according to yquota.container? */

@@ -305,8 +305,9 @@ is_for_killable(const Attempt *attempt)
 }
 
 /*
- * Skip a key that must give up a reservation but has no suitable one.  It must give one up
- * because of a limit, or because it has reservations for all containers that it wants.
+ * Skip a key that must give up a reservation but has no suitable reservation.  The key
+ * must give up a reservation because of a limit, or because it has reservations for all
+ * containers that it wants.
  */
 static KeyOutcome
 skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)

@@ -51,7 +51,7 @@ typedef struct YqProposal
 	YqSchedulingMode mode;
 	const int64 *amounts;
 	YqLocality	locality;
-	YqLocality	request_locality;	/* closest locality that was requested there */
+	YqLocality	request_locality;	/* closest locality that was requested for the node */
 	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
 	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
 	int			kills;			/* number of killable containers of the node to kill, beginning with the first */

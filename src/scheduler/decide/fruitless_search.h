@@ -27,8 +27,8 @@
 #include "scheduler/decide/container_allocator.h"
 
 /*
- * Return whether a search would have the same outcome as the last one.  If so, set
- * *outcome, and count this call as a search.
+ * Return whether a search would have the same outcome as the last search.  If so,
+ * set *outcome, and count this call as a search.
  */
 extern bool yq_fruitless_search_repeats(YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
 										const YqLimits *limits, YqOutcome *outcome);

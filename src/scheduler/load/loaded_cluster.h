@@ -59,7 +59,7 @@ typedef struct YqLoadedCluster
 	struct YqClusterLoader *loader;
 	List	   *changed;		/* applications that the cycle has changed in the tables: YqClusterApplication */
 	List	   *unpaid;			/* applications without a paying project: YqClusterApplication with only id and leaf */
-	List	   *refused;		/* applications that are left out because of a failed decision, with the same members */
+	List	   *refused;		/* likewise, applications that are left out because of a failed decision */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that every cycle has to read again */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared yet */

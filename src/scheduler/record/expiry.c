@@ -93,7 +93,10 @@ read_oldest_decisions(TimestampTz now)
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	/* read decisions before awaited containers, because an acknowledgement turns the former into the latter */
+	/*
+	 * read decisions before awaited containers, because an acknowledgement turns a decision
+	 * into an awaited container
+	 */
 	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 

@@ -43,7 +43,7 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
 /*
  * SQL that writes a row of yquota.decision for each container in "running".  A container
- * that already has a row with this decision gets no second one.  A caller may therefore
+ * that already has a row with this decision gets no second row.  A caller may therefore
  * repeat its call after a lost reply, or select a container again whose mark was forgotten.
  */
 #define YQ_PREEMPTED_TELL(decision, advised) \

@@ -53,9 +53,9 @@ extern void yq_scheduler_lock_events(void);
 /*
  * A transaction that changes scheduler data of an application appends a row to
  * yquota_internal.scheduler_change.  The functions that change requests, blacklists,
- * reservations and counters append the row themselves.  It names the application, which
- * other sessions then read again.  If a cycle changes only requests and reservations of an
- * application, it records each of these changes instead.
+ * reservations and counters append the row themselves.  The row names the application,
+ * which other sessions then read again.  If a cycle changes only requests and reservations
+ * of an application, it records each of these changes instead.
  *
  * Triggers append rows for changes of applications and of killable containers.  If a
  * client changes the scheduler's tables directly, a trigger records that everything has

@@ -62,9 +62,10 @@ typedef struct YqContainerRequest
 } YqContainerRequest;
 
 /*
- * Record all requests or none.  If two of them are for the same count, the later one
- * holds.  Returns the number of containers, of both execution types, for which the
- * application then waits.  An invalid request is ERRCODE_INVALID_PARAMETER_VALUE.
+ * Record all requests or none.  If two requests set the same count, the later
+ * request counts.  Returns the number of containers, of both execution types, for
+ * which the application then waits.  An invalid request is
+ * ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
 

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * request_interceptor.c
- *	  Functions, registered by administrators, that check requests of application masters
- *	  before the decision, and responses before they are returned.
+ *	  Interceptors: functions that check requests of application masters before the
+ *	  decision, and responses before they are returned.
  *
  * A session reads the list of interceptors from the newest committed rows.  Each call looks
  * up the function by its name, with the rights of the caller.  A replaced function therefore

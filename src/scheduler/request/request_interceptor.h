@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * request_interceptor.h
- *	  Functions, registered by administrators, that check requests of application
- *	  masters before the decision, and responses before they are returned.
+ *	  Interceptors: functions that check requests of application masters before the
+ *	  decision, and responses before they are returned.
  *
  * Administrators register the functions in yquota.request_interceptor, which works as
  * the chain of YARN's AMRMProxyService.  An interceptor of requests gets the result of

@@ -295,7 +295,7 @@ typedef struct YqDecision
 	int64		container;		/* number of the container in its application */
 	const int64 *amounts;
 	YqLocality	locality;
-	YqLocality	request_locality;	/* closest locality that was requested there */
+	YqLocality	request_locality;	/* closest locality that was requested for the node */
 	YqSchedulingMode mode;
 	bool		is_master;		/* the container of an application master */
 	YqReservation *reservation; /* reservation that is fulfilled, made or given up; NULL for none */
@@ -389,7 +389,7 @@ extern YqCluster *yq_cluster_create(YqHierarchy *hierarchy);
 /* Return the queue with this path, or NULL. */
 extern YqClusterQueue *yq_cluster_queue(const YqCluster *cluster, const char *path);
 
-/* Return the number of the name of a node or rack.  A name without a number gets the next one. */
+/* Return the number of the name of a node or rack.  A name without a number gets the next number. */
 extern YqName yq_cluster_name(YqCluster *cluster, const char *name);
 
 /* Add a node of size "total", without containers. */

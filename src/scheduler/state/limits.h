@@ -3,10 +3,10 @@
  * limits.h
  *	  Limits of queues and users in an allocation cycle (semantics/allocation 2, 3).
  *
- * Limits of a queue follow from those of its parent.  They are computed anew in each
- * search for a container, and apply to the applications of the queue.  Limits of users
- * follow from sums of usage, which change whenever a container starts or ends.  A user's
- * limit is computed again only when one of its sums has changed.
+ * Limits of a queue follow from the limits of its parent.  They are computed anew in
+ * each search for a container, and apply to the applications of the queue.  Limits of
+ * users follow from sums of usage, which change whenever a container starts or ends.  A
+ * user's limit is computed again only when one of its sums has changed.
  *
  *-------------------------------------------------------------------------
  */
