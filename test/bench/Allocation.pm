@@ -20,7 +20,7 @@ use constant COMPACT_INTERVAL => 3;
 # The number of nodes in one heartbeat call.
 use constant BATCH => 100;
 
-# The tolerance of linear growth: a cluster of four times the size may take this factor more than four times as long.
+# The tolerance of linear growth: a cluster of four times the size may take four times as long, times this factor.
 use constant TOLERANCE => 1.1;
 
 my $database = 'allocation';

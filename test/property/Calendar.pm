@@ -105,8 +105,8 @@ sub points
 	return @points;
 }
 
-# Return the statement that sets a calendar of a price group, or removes the calendar of that name if it
-# is undef.
+# Return the statement that sets a calendar of a price group. If the calendar is undef, the statement removes the
+# calendar of that name.
 sub statement
 {
 	my ($group, $name, $calendar) = @_;

@@ -158,7 +158,7 @@ sub random_waiting_factor
 	return pick('0', '0', '1', '0.5', decimal(0, 6));
 }
 
-# Return the charging mode of all projects, and one of a project, which may end.
+# Return the charging mode of all projects, and a charging mode of one project, which may end.
 sub random_mode
 {
 	return pick('dearest', 'sum', 'sum_of_groups');

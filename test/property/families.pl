@@ -150,8 +150,8 @@ sub pay_from
 }
 
 # Return the remaining credit of the project, without its holds, and the loss of its expired grants. Rows pay the
-# spending, then the credit that other rows take back. When such a row leaves, it returns that credit to the rows from
-# which it came.
+# spending, then the credit that other rows take back. When a row that took credit back leaves, the credit returns to
+# the rows from which it came.
 sub credit
 {
 	my ($name, $until) = @_;

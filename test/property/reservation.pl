@@ -183,8 +183,8 @@ sub wrong_sums
 	return;
 }
 
-# Return instants at which the plan is overcommitted. It may be overcommitted where it has not checked a periodic
-# reservation: before the arrival, or after the last instance.
+# Return instants at which the plan is overcommitted. A plan may be overcommitted where a periodic reservation was not
+# checked: before the arrival, or after the last instance.
 sub overcommitted
 {
 	my ($plan, $now) = @_;

@@ -151,8 +151,8 @@ my %action = (
 		$count{deleted}++;
 		$model->{reservations}{$id}{versions}[-1]{ended} = $model->{now};
 	},
-	# Run a container in the queue of a reservation, whose hold it uses up. For the model it is a reservation that
-	# pays the full price.
+	# Run a container in the queue of a reservation. The container uses up the hold of the reservation. The model
+	# treats the container as a reservation that pays the full price.
 	use => sub {
 		my ($session, $model) = @_;
 		my $id = one_of(grep { /^reservation/ && $model->{reservations}{$_}{versions}[0]{accepted} < $model->{now} - 2 } sort keys %{ $model->{reservations} }) // return;

@@ -273,8 +273,7 @@ sub compare
 		"$id has compared what runs");
 }
 
-# Containers already run when the feed is installed. Until then it has another database, which does not
-# exist.
+# Containers already run when the feed is installed. Until then the feed has another database, which does not exist.
 begin_manager('rm1', 'nowhere', 'spool.before');
 command('rm1', 'active');
 begin('ClusterRun', 'ClusterRun', $directory, $ports);

@@ -93,8 +93,8 @@ DELETE FROM shared.charge WHERE cluster = 'north' AND container_id = 'b';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 UPDATE shared.charge SET amount = amount + 1 WHERE container_id = 'a';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
--- After an event that arrives here after the write, archive() also writes the rows again. The
--- container of the event stays in the ledger for now.
+-- When an event arrives here after the write, archive() also writes the rows again. The container
+-- of the event stays in the ledger for now.
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'late', '2026-03-02 09:25');
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 SELECT container_id FROM shared.charge WHERE cluster = 'north' ORDER BY 1;

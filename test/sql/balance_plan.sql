@@ -65,7 +65,7 @@ TABLE kept;
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
 TABLE kept;
 
--- a reservation, as its trigger notes it: 3600 s at half a credit per second
+-- a reservation, for which a trigger inserts the row that accrues: 3600 s at half a credit per second
 INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, position) VALUES
 	('root', NULL, NULL, NULL, 1), ('root.plan', '100', true, 'NoOverCommitPolicy', 2);
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=102400,vcores=100]');

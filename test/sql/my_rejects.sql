@@ -1,6 +1,6 @@
 --
--- Rejected rows as a feed sees them: one warning for each statement, its own rejects, and ends that
--- differ. The test uses its own database, because the clock is global.
+-- Rejected rows as a feed sees them: one warning for each statement, the feed's own rejects, and
+-- ends that differ. The test uses its own database, because the clock is global.
 --
 CREATE DATABASE yquota_my_rejects;
 \c yquota_my_rejects

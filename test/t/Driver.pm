@@ -643,7 +643,7 @@ sub replay
 }
 
 # Return sources whose number of rows in the log is wrong. The number must equal that of feed_status, and be at least
-# the number of acknowledged rows. The log may have an event that waited for its START twice.
+# the number of acknowledged rows. An event that waited for its START may be in the log twice.
 sub wrong_rows
 {
 	my ($self, $client) = @_;
