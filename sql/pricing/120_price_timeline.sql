@@ -459,9 +459,7 @@ BEGIN
 		RAISE EXCEPTION 'multiplier cannot be set until %, which is not after its start at %', until_at, from_at
 			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
-		RAISE EXCEPTION 'price group "%" does not exist', group_name
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Price groups are the rows of yquota.price_group.';
+		PERFORM yquota_internal.refuse_name('price_group', group_name);
 	END IF;
 	rounded := trim_scale(yquota_internal.divide_half_even(set_multiplier.multiplier, 1, 18));
 
@@ -492,9 +490,7 @@ DECLARE
 	was_pinned boolean;
 BEGIN
 	IF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
-		RAISE EXCEPTION 'price group "%" does not exist', group_name
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Price groups are the rows of yquota.price_group.';
+		PERFORM yquota_internal.refuse_name('price_group', group_name);
 	END IF;
 	PERFORM yquota_internal.lock_pricing();
 	DELETE FROM yquota.price_pin AS n WHERE n.price_group = group_name;
@@ -523,9 +519,7 @@ BEGIN
 		RAISE EXCEPTION 'resource type and base price must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT EXISTS (SELECT FROM yquota.resource_type AS t WHERE t.name = type_name) THEN
-		RAISE EXCEPTION 'resource type "%" does not exist', type_name
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Resource types are the rows of yquota.resource_type.';
+		PERFORM yquota_internal.refuse_name('resource_type', type_name);
 	END IF;
 	PERFORM yquota_internal.lock_pricing();
 	in_force := yquota_internal.base_price_at(type_name, from_at);

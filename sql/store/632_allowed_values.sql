@@ -169,6 +169,7 @@ COMMENT ON FUNCTION yquota_internal.refuse_values() IS
 	'Trigger of configuration: refuse a row that a CHECK constraint of the table refuses, and say which values are allowed';
 
 -- Row-level security does not apply to the owner, so the query itself leaves out projects that the caller may not read.
+-- In a SECURITY DEFINER function without a wrapper, the roles that read all projects are those of the list.
 CREATE FUNCTION yquota_internal.refuse_name(of_table text, name text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -177,7 +178,10 @@ DECLARE
 	known text[];
 BEGIN
 	EXECUTE format('SELECT array_agg(t.name ORDER BY t.name) FROM yquota.%I AS t%s', of_table, CASE of_table
-		WHEN 'project' THEN ' WHERE yquota_internal.reads_balances() OR t.name = ANY (yquota_internal.readable_projects())' END)
+		WHEN 'project' THEN ' WHERE (yquota_internal.acting_role() = yquota_internal.sending_role()
+				AND (yquota_internal.reads_balances() OR t.name = ANY (yquota_internal.readable_projects())))
+			OR EXISTS (SELECT FROM yquota.role_grant AS g
+					   WHERE g.kind <> ''member'' AND pg_has_role(yquota_internal.sending_role(), g.role_oid, ''USAGE''))' END)
 		INTO known;
 	RAISE EXCEPTION '% "%" does not exist', replace(of_table, '_', ' '), name
 		USING ERRCODE = 'foreign_key_violation',
@@ -194,10 +198,14 @@ CREATE FUNCTION yquota_internal.check_reference_as_owner() RETURNS trigger
 	AS $$
 DECLARE
 	given CONSTANT text := to_jsonb(NEW) ->> TG_ARGV[0];
-	is_known boolean;
 BEGIN
-	EXECUTE format('SELECT EXISTS (SELECT FROM yquota.%I AS t WHERE t.name = $1)', TG_ARGV[1]) INTO is_known USING given;
-	IF NOT is_known THEN
+	-- queries whose plans are kept, because one statement may insert thousands of grants
+	CASE TG_ARGV[1]
+		WHEN 'project' THEN PERFORM FROM yquota.project AS t WHERE t.name = given;
+		WHEN 'price_group' THEN PERFORM FROM yquota.price_group AS t WHERE t.name = given;
+		WHEN 'resource_type' THEN PERFORM FROM yquota.resource_type AS t WHERE t.name = given;
+	END CASE;
+	IF NOT FOUND THEN
 		PERFORM yquota_internal.refuse_name(TG_ARGV[1], given);
 	END IF;
 	RETURN NULL;
@@ -212,9 +220,10 @@ CREATE FUNCTION yquota_internal.check_reference() RETURNS trigger
 COMMENT ON FUNCTION yquota_internal.check_reference() IS
 	'Trigger of configuration: run check_reference_as_owner(), which finds the role that made the change';
 
--- Creates the trigger on the audited tables, except those whose rows only functions write.  The name of the trigger
--- comes last in the alphabet, so that the trigger sees what other triggers write into the row.  The condition of the
--- trigger is the opposite of all checks, so that the function does not run for rows that the table accepts.
+-- Creates the trigger on the audited tables, except those that only functions write after checks of their own.  The
+-- name of the trigger comes last in the alphabet, so that the trigger sees what other triggers write into the row.
+-- The condition of the trigger is the opposite of all checks, so that the function does not run for rows that the
+-- table accepts.
 DO $$
 DECLARE
 	checked record;
@@ -229,7 +238,8 @@ BEGIN
 		-- write NEW before the columns, but not in literals
 		CROSS JOIN LATERAL regexp_replace(k.expression,
 			format(E'("(%1$s)"|\\m(%1$s)\\M)(?=[^'']*(''[^'']*''[^'']*)*$)', array_to_string(k.columns, '|')), E'NEW.\\1', 'g') AS of_new
-		WHERE audited.name IN (SELECT privilege.objid::regclass FROM yquota_internal.privilege AS privilege
+		WHERE audited.name = ANY ('{yquota.base_price, yquota.price}'::regclass[])
+		   OR audited.name IN (SELECT privilege.objid::regclass FROM yquota_internal.privilege AS privilege
 							   WHERE privilege.object_kind = 'TABLE' AND privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
 		GROUP BY audited.name
 	LOOP

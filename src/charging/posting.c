@@ -44,7 +44,7 @@ yq_admit_check_allocation(const YqResource *allocation, TimestampTz at)
 	if (rate_class == NULL)
 		return yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
 						  psprintf("resource type \"%s\" does not exist", unknown),
-						  "Insert it into yquota.resource_type.");
+						  yq_rate_class_hint(unknown));
 	if (!yq_rate_class_is_payable(rate_class, at))
 		return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 						  pstrdup("price of the allocation is out of range"),

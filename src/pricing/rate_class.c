@@ -17,6 +17,7 @@
 #include "base/compat.h"
 
 #include "base/bytes_table.h"
+#include "base/nearest_name.h"
 #include "pricing/rate_class.h"
 #include "pricing/shape_cost.h"
 #include "pricing/timeline.h"
@@ -246,6 +247,36 @@ yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 	return entry->rate_class;
 }
 
+/* Return the resource type that a name means elsewhere, or a type with a similar name, or NULL. */
+static char *
+similar_type(const char *unknown)
+{
+	static const char *const meanings[][2] = {
+		{"cpu", "vcores"}, {"gpu", "yarn.io/gpu"}, {"nvidia.com/gpu", "yarn.io/gpu"}
+	};
+	YqNearestName search;
+
+	for (int i = 0; i < (int) lengthof(meanings); i++)
+	{
+		const char *meaning = meanings[i][1];
+
+		if (strcmp(unknown, meanings[i][0]) == 0 && yq_timeline_resource(meaning, strlen(meaning)) >= 0)
+			return pstrdup(meaning);
+	}
+	yq_nearest_name_begin(&search, unknown, strlen(unknown));
+	for (int i = 0; i < timeline->resource_count; i++)
+		yq_nearest_name_compare(&search, timeline->resource_names[i], strlen(timeline->resource_names[i]));
+	return search.nearest == NULL ? NULL : pnstrdup(search.nearest, search.nearest_length);
+}
+
+char *
+yq_rate_class_hint(const char *unknown)
+{
+	char	   *similar = similar_type(unknown);
+
+	return similar == NULL ? pstrdup(_("Insert it into yquota.resource_type.")) : psprintf(_("Perhaps you meant \"%s\"."), similar);
+}
+
 YqRateClass *
 yq_rate_class_require(const YqResource *allocation, ArrayType *factors, uint64 *weight)
 {
@@ -256,7 +287,7 @@ yq_rate_class_require(const YqResource *allocation, ArrayType *factors, uint64 *
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 				 errmsg("resource type \"%s\" does not exist", unknown),
-				 errhint("Insert it into yquota.resource_type.")));
+				 errhint("%s", yq_rate_class_hint(unknown))));
 	return rate_class;
 }
 

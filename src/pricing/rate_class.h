@@ -41,6 +41,9 @@ extern YqRateClass *yq_rate_class_find(const YqResource *allocation,
 									   ArrayType *factors, uint64 *weight,
 									   char **unknown);
 
+/* Return a hint for a resource type that does not exist. */
+extern char *yq_rate_class_hint(const char *unknown);
+
 /*
  * Return the class and the weight of an allocation that yquota has accepted before.  Raises
  * ERRCODE_FOREIGN_KEY_VIOLATION if one of its resource types has been removed since.

@@ -8,6 +8,7 @@
  */
 #include "base/compat.h"
 
+#include "base/nearest_name.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -16,33 +17,10 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
-#include "utils/varlena.h"
 
 /* -- nearest name -------------------------------------------------------------- */
 
-/*
- * Find the known name that was probably meant by a misspelt name.
- *
- * The server compares misspelt column names in the same way: it counts the edits that
- * turn one name into the other.  Most wrong property names are abbreviations.
- * Therefore, an omitted character costs 1, and any other edit costs 2.
- */
-
 PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
-
-/*
- * Limit on the cost of the edits.  A known name is not suggested if its edits cost
- * more, or more than half of the length of the misspelt name, rounded up.  Two swapped
- * characters of a name of five characters cost as much.
- */
-#define MOST_EDITS 8
-
-/* Length limit in bytes.  The server cannot compare longer names. */
-#define MOST_BYTES 255
-
-#define COST_OF_INSERTION 1
-#define COST_OF_DELETION 2
-#define COST_OF_SUBSTITUTION 2
 
 /*
  * nearest_name(name text, names text[]): return the candidate with the lowest cost of
@@ -53,32 +31,24 @@ Datum
 yq_sql_nearest_name(PG_FUNCTION_ARGS)
 {
 	text	   *name = PG_GETARG_TEXT_PP(0);
-	int			length = VARSIZE_ANY_EXHDR(name);
-	int			most = Min(MOST_EDITS, (length + 1) / 2);
-	text	   *nearest = NULL;
+	YqNearestName search;
 	Datum	   *names;
 	bool	   *nulls;
 	int			count;
 
+	yq_nearest_name_begin(&search, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &count);
-	for (int i = 0; i < count && length <= MOST_BYTES; i++)
+	for (int i = 0; i < count; i++)
 	{
 		text	   *other = nulls[i] ? NULL : DatumGetTextPP(names[i]);
-		int			edits;
 
 		CHECK_FOR_INTERRUPTS();
-		if (other == NULL || VARSIZE_ANY_EXHDR(other) > MOST_BYTES)
-			continue;
-		edits = varstr_levenshtein_less_equal(VARDATA_ANY(name), length, VARDATA_ANY(other), VARSIZE_ANY_EXHDR(other),
-											  COST_OF_INSERTION, COST_OF_DELETION, COST_OF_SUBSTITUTION, most, false);
-		if (edits > most || (edits == most && nearest != NULL))
-			continue;
-		most = edits;
-		nearest = other;
+		if (other != NULL)
+			yq_nearest_name_compare(&search, VARDATA_ANY(other), VARSIZE_ANY_EXHDR(other));
 	}
-	if (nearest == NULL)
+	if (search.nearest == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(nearest);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(search.nearest, search.nearest_length));
 }
 
 /* -- hadoop names -------------------------------------------------------------- */

@@ -7,8 +7,11 @@
  */
 #include "base/compat.h"
 
+#include "base/nearest_name.h"
 #include "base/resource.h"
+#include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "store/role_scope.h"
 
 /* -- looking up ------------------------------------------------------------ */
 
@@ -60,6 +63,29 @@ yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 	YqQueueEntry *entry = yq_bytes_table_find(hierarchy->by_name, key);
 
 	return entry != NULL && entry->queue == NULL;
+}
+
+const char *
+yq_hierarchy_similar_queue(const YqHierarchy *hierarchy, const char *name)
+{
+	YqNearestName search;
+	const char *path = NULL;
+
+	if (yq_hierarchy_name_is_ambiguous(hierarchy, name) || !yq_role_scope_reads_all(yq_role_scope_role()))
+		return NULL;
+	yq_nearest_name_begin(&search, name, strlen(name));
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		const YqQueue *queue = hierarchy->queues[i];
+		const char *before = search.nearest;
+
+		CHECK_FOR_INTERRUPTS();
+		yq_nearest_name_compare(&search, queue->path, strlen(queue->path));
+		yq_nearest_name_compare(&search, queue->name, strlen(queue->name));
+		if (search.nearest != before)
+			path = queue->path;
+	}
+	return path;
 }
 
 char *

@@ -317,6 +317,13 @@ extern YqQueue *yq_hierarchy_find_gone(const YqHierarchy *hierarchy, YqBytes pat
 /* Return the queue with this path.  If no queue has it, return the only queue with this short name, or NULL. */
 extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name);
 
+/*
+ * Return the path of the queue whose path or short name is nearest to a name.  The
+ * result is NULL if none is similar, or if the short name is ambiguous.  A role that may
+ * not see every queue gets NULL, too.
+ */
+extern const char *yq_hierarchy_similar_queue(const YqHierarchy *hierarchy, const char *name);
+
 /* Do several queues have this short name, so that the name finds none of them? */
 extern bool yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name);
 

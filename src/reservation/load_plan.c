@@ -74,11 +74,16 @@ yq_plan_queue(const YqHierarchy *hierarchy, const char *name)
 	const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, name);
 
 	if (queue == NULL)
+	{
+		const char *similar = yq_hierarchy_similar_queue(hierarchy, name);
+
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 				 yq_hierarchy_name_is_ambiguous(hierarchy, name) ?
 				 errmsg("queue name \"%s\" is ambiguous", name) :
-				 errmsg("queue \"%s\" does not exist", name)));
+				 errmsg("queue \"%s\" does not exist", name),
+				 similar == NULL ? 0 : errhint("Perhaps you meant \"%s\".", similar)));
+	}
 	if (queue->kind != YQ_QUEUE_PLAN)
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),

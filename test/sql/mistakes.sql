@@ -18,7 +18,7 @@ INSERT INTO yquota.project (name) VALUES ('atlas'), ('borealis'), ('climate');
 SELECT t.tgrelid::regclass, k.name, k.expression
 FROM pg_trigger AS t, yquota_internal.checks_of(t.tgrelid) AS k
 WHERE t.tgname = 'values_are_allowed' AND yquota_internal.allowed_values(k.columns, k.expression, k.description) IS NULL;
--- every audited table has the trigger, except those that only functions write
+-- every audited table has the trigger, except those that only functions write after checks of their own
 SELECT DISTINCT c.conrelid::regclass AS without_trigger
 FROM pg_constraint AS c
 WHERE c.contype = 'c' AND EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = c.conrelid AND t.tgname = 'audit_truncate')
@@ -84,6 +84,15 @@ SELECT yquota.allow_role('yquota_mistakes_admin', 'member', 'climate1');
 SELECT yquota.report_outage('2026-02-01', '2026-02-02', 'maintenance', project => 'climate1');
 SELECT * FROM yquota.price_quote('[vcores=1]', '1 hour', project => 'climate1');
 SELECT yquota.rerate('2026-02-01', '2026-03-01', '{"factors": [{"dimension": "project", "name": "climate1", "factor": 0.5}]}');
+
+SELECT yquota.set_base_price('memory-bm', 2);
+SELECT yquota.set_base_price('memory-mb', -1);
+SELECT yquota.set_multiplier('GENERA', 2);
+SELECT * FROM yquota.price_quote('[cpu=1]', '1 hour');
+SELECT * FROM yquota.price_quote('[vcore=1]', '1 hour');
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.science', '60'), ('root.sales', '40');
+SELECT * FROM yquota.user_limit('root.sience', 'alice');
+SELECT * FROM yquota.user_limit('slaes', 'alice');
 
 -- an allocation as Kubernetes writes it, and other slips
 SELECT '{"cpu":"500m"}'::yquota.resource;

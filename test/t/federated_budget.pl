@@ -261,7 +261,7 @@ like(sql('federation', q(SELECT problems FROM yquota.renew_leases())), qr/west: 
 set_clocks('2026-03-02 19:00+00');
 sql('federation', q(SET ROLE admin; INSERT INTO yquota.project (name) VALUES ('only here'); INSERT INTO yquota.federated_budget (project, period, amount, clusters) VALUES ('only here', 'month', 9, '{west}')));
 renew() foreach 1 .. 2;
-is(sql('federation', q(SELECT cluster, state, problem FROM yquota.budget_lease_status WHERE project = 'only here')), q(west|offered|insert or update on table "quota_grant" violates foreign key constraint "quota_grant_project_fkey"), 'a cluster without the project does not take its lease, and the federation reports why');
+is(sql('federation', q(SELECT cluster, state, problem FROM yquota.budget_lease_status WHERE project = 'only here')), q(west|offered|project "only here" does not exist), 'a cluster without the project does not take its lease, and the federation reports why');
 is(sql('federation', q(SELECT in_force FROM yquota.federated_budget_status WHERE project = 'only here')), '4.5', 'the lease counts until its end');
 set_clocks('2026-03-03 01:05+00');
 renew();

@@ -49,10 +49,15 @@ find_named_leaf(const YqHierarchy *hierarchy, const char *name)
 	const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, name);
 
 	if (queue == NULL)
+	{
+		const char *similar = yq_hierarchy_similar_queue(hierarchy, name);
+
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("queue \"%s\" does not exist", name),
+				 similar != NULL ? errhint("Perhaps you meant \"%s\".", similar) :
 				 errhint("Use the path of the queue, or its short name if that is unique.")));
+	}
 	if (queue->kind != YQ_QUEUE_LEAF)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

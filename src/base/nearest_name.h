@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * nearest_name.h
+ *	  The known name that was probably meant by a misspelt name, for hints.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_NEAREST_NAME_H
+#define YQ_NEAREST_NAME_H
+
+typedef struct YqNearestName
+{
+	const char *name;			/* the misspelt name */
+	int			length;
+	int			most;			/* a candidate whose edits cost more is not nearest */
+	const char *nearest;		/* NULL: no candidate is similar */
+	int			nearest_length;
+} YqNearestName;
+
+extern void yq_nearest_name_begin(YqNearestName *search, const char *name, int length);
+
+/* Compare with a candidate, which must last as long as the search.  The first of several nearest candidates stays. */
+extern void yq_nearest_name_compare(YqNearestName *search, const char *candidate, int length);
+
+#endif							/* YQ_NEAREST_NAME_H */
