@@ -44,7 +44,7 @@ CREATE VIEW yquota_internal.privilege AS
 				queue,queue_label,queue_user,readable_alert,readable_charge,readable_container,readable_grant,
 				readable_node_queue,readable_outage,readable_preemption_mark,reservation_allocation,
 				reservation_charge,reservation_definition,scheduler_application,scheduler_setting,suspect_container,
-				transfer_status,unmapped_property,user_setting,wildcard_template,workflow_priority_mapping}'),
+				tariff,transfer_status,unmapped_property,user_setting,wildcard_template,workflow_priority_mapping}'),
 			-- configuration, and reports of the cluster
 			('TABLE', '{INSERT,UPDATE,DELETE}', 'admin', '{
 				billing_setting,budget,cluster_setting,federated_budget,mapping_rule,multi_node_sorting_policy,node,

@@ -43,7 +43,7 @@ sub run { return $publisher->safe_psql('postgres', $_[0]); }
 # containers.
 my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FROM yquota.project_balance',
 	'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost', 'SELECT * FROM yquota.queue_usage',
-	'SELECT * FROM yquota.node_usage', 'SELECT * FROM yquota.current_price', 'SELECT * FROM yquota.price_history',
+	'SELECT * FROM yquota.node_usage', 'SELECT * FROM yquota.current_price', 'SELECT * FROM yquota.price_history', 'SELECT * FROM yquota.tariff',
 	'SELECT * FROM yquota.container', 'SELECT * FROM yquota.event_reject', 'SELECT * FROM yquota.quota_grant',
 	'SELECT * FROM yquota.outage', "SELECT * FROM yquota.event_void",
 	'SELECT * FROM yquota.scheduler_node', 'SELECT * FROM yquota.scheduler_queue', 'SELECT * FROM yquota.scheduler_application',

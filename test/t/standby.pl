@@ -16,7 +16,7 @@ use WorkerNode;
 my $primary = new_node('primary');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 my @views = qw(project_balance container_cost daily_cost exhausted_work queue_usage node_usage project_usage
-	current_price price_history feed_status suspect_container charged_through
+	current_price price_history tariff feed_status suspect_container charged_through
 	resource_request reserved_container decision scheduler_node scheduler_application scheduler_queue);
 my $all = join(' UNION ALL ', map { "SELECT '$_' AS view, t::text AS row FROM yquota.$_ AS t" } @views);
 
