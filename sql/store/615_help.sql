@@ -16,7 +16,7 @@ BEGIN ATOMIC
 		('balance', 'Projects, grants, transfers, budgets, holds and balances', ' (projects?|grants?|transfer|balance|budget|hold|exhausted|forecast) '),
 		('bill', 'Bills, months and closed periods', ' (bill|billing|period|month|opening) '),
 		('cluster', 'For other databases: budgets and reports over several clusters, copies of the database', ' (cluster (name|lease|setting|status)|federated?|federation|federate|(planned|renew) leases|budget lease|commands) |^ (charge|bill) by (project|queue|user) '),
-		('cost', 'What containers, applications, queues, users and projects cost, and why', ' (costs?|charge|quote|explain charge|amount|report html) |usage $'),
+		('cost', 'What containers, applications, queues, users and projects cost, and why', ' (costs?|charge|quote|explain charge|amount|report html) |usage( between)? $'),
 		('event', 'Insert container events; events that are late, wrong or set aside', ' (events?|rejects?|reject call|feed|reconcile|recover containers|report recovery|suspect|rm audit|node lost|deferred|through|container change) |^ (readable )?container $'),
 		('history', 'Roll-ups, archives, the audit trail and proof of the books', ' (archived?|digest|history|seal|roll up|segment|verify|verification|audit|open books|retention|written) '),
 		('opportunistic', 'Opportunistic containers, and queues of nodes', ' (opportunistic|distributed|over allocation|node (queue|work|action|report|room)|enqueue|advance|register|container (ended|paused|progress)|node lease|progress|shed) '),

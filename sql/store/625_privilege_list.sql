@@ -82,7 +82,7 @@ CREATE VIEW yquota_internal.privilege AS
 				explain_reservation,export_hadoop_configuration,federated_bill,federated_cost,federated_top_costs,
 				federation_status,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
 				place_application,preemption_cost,price_quote,read_notifications,release_hold,report_html,
-				reservation_contract,reservation_request,top_costs,user_limit}'),
+				reservation_contract,reservation_request,top_costs,usage_between,user_limit}'),
 			-- these functions write only rows that the caller may write
 			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold,reverse_transfer,transfer_credit}'),
 			-- these functions set the clock and read all sequences

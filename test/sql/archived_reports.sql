@@ -140,6 +140,9 @@ SELECT * FROM difference();
 SELECT count(*) FROM yquota.charge;
 -- a report that would be wrong is refused
 SELECT yquota.compute_prices('2026-03-01 10:00');
+SELECT * FROM yquota.usage_between('2026-03-01 10:00', 'infinity');
+-- days without single charges are not observed at another price
+SELECT max(observed_days) AS at_another_price FROM yquota.forecast(multiplier => 2);
 -- verify() compares the kept sums with the sums per quarter of an hour
 BEGIN;
 UPDATE yquota_internal.archived_cost_since SET amount = amount + 10000 WHERE project = 'lab' AND application_id = '' AND since = '2026-03-01 09:20:20';
