@@ -1,8 +1,75 @@
 --
 -- Submitting, changing and ending applications (docs/design.md 5). The C code decides everything
 -- (src/admission/submission/submission.h, application_change.h). These functions run as the owner;
--- a role that may call them acts for the resource manager.
+-- a role that may call them acts for the resource manager. The only exception is a dry run.
 --
+
+-- A dry run reveals limits and credit.  So a role that does not act for the resource manager may ask only as itself,
+-- for projects that it sees.  An id of another user's application, or with a factor, could reveal that application.
+CREATE FUNCTION yquota_internal.check_dry_run(
+	application_id text, username text, groups text[], real_username text, project text, dry_run boolean) RETURNS text[]
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	role CONSTANT text := yquota_internal.acting_role();
+	role_groups CONSTANT text[] := yquota_internal.acting_groups();
+	payer CONSTANT text := yquota_internal.payer_project(project, username);
+BEGIN
+	IF NOT dry_run THEN
+		RAISE EXCEPTION 'permission denied to submit applications'
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Operators and administrators submit applications for the resource manager.',
+				HINT = 'Ask whether an application would start with dry_run => true.';
+	ELSIF username <> role OR real_username <> role THEN
+		RAISE EXCEPTION 'permission denied to submit applications as user "%"', CASE WHEN username <> role THEN username ELSE real_username END
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Operators and administrators may ask about any user, other roles only about the user of the same name.',
+				HINT = format('Ask with username => %L.', role);
+	ELSIF NOT coalesce(groups, '{}') <@ role_groups THEN
+		RAISE EXCEPTION 'permission denied to submit applications as a member of group "%"',
+				(SELECT g FROM unnest(groups) AS g WHERE g <> ALL (role_groups) LIMIT 1)
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'The groups of a role are the roles whose privileges it inherits.',
+				HINT = 'NULL stands for all groups of the role.';
+	ELSIF NOT yquota_internal.reads_all() AND payer <> ALL (yquota_internal.readable_projects())
+		AND (project IS NOT NULL OR EXISTS (SELECT FROM yquota.project AS p WHERE p.name = payer))
+	THEN
+		RAISE EXCEPTION 'permission denied for project "%"', payer
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Members may ask about their projects and the sub-projects of these.';
+	ELSIF EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = check_dry_run.application_id AND a.username <> role)
+		OR EXISTS (SELECT FROM yquota.price_factor AS f WHERE f.dimension = 'application' AND f.name = check_dry_run.application_id)
+	THEN
+		RAISE EXCEPTION 'permission denied for application "%"', application_id
+			USING ERRCODE = 'insufficient_privilege',
+				HINT = 'Ask with an id that no other application has.';
+	END IF;
+	RETURN coalesce(groups, role_groups);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_dry_run(text, text, text[], text, text, boolean) IS
+	'Refuse a submission by a role that does not act for the resource manager.  Refuse its dry run about another user, another group or a hidden project.  Return the groups; NULL stands for those of the calling role';
+
+CREATE FUNCTION yquota_internal.submit_application_as_owner(
+	application_id text, username text, groups text[], queue text,
+	application_name text, am_resource yquota.resource,
+	priority integer, lifetime bigint, tags text[],
+	label text, unmanaged boolean, project text,
+	real_username text, view_acl text, modify_acl text,
+	node_label_expression text, dry_run boolean, reservation text,
+	keep_containers boolean, expected yquota.container_request[],
+	hold text, hold_amount numeric,
+	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
+	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
+	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
+	OUT maximum_resource yquota.resource, OUT reason text,
+	OUT quoted_cost numeric, OUT held numeric, OUT hold_id bigint, OUT available numeric, OUT fitting_lifetime bigint)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
+COMMENT ON FUNCTION yquota_internal.submit_application_as_owner(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean, yquota.container_request[], text, numeric) IS
+	'Return the result of submit_application() for the calling role';
 
 CREATE FUNCTION yquota.submit_application(
 	application_id text, username text, groups text[], queue text DEFAULT 'default',
@@ -18,11 +85,10 @@ CREATE FUNCTION yquota.submit_application(
 	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
 	OUT maximum_resource yquota.resource, OUT reason text,
 	OUT quoted_cost numeric, OUT held numeric, OUT hold_id bigint, OUT available numeric, OUT fitting_lifetime bigint)
-	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean, yquota.container_request[], text, numeric) IS
-	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  If it may not start, the row names the limit or rule that decided so, with figures.  A refused submission is recorded in application, too; its id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master. hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends. hold_amount sets at least that many credits aside.  The submission is refused if the project does not have that credit.  With dry_run, nothing is recorded or locked';
+	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  If it may not start, the row names the limit or rule that decided so, with figures.  A refused submission is recorded in application, too; its id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master. hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends. hold_amount sets at least that many credits aside.  The submission is refused if the project does not have that credit.  With dry_run, nothing is recorded or locked.  Roles that are neither operators nor administrators may only call it with dry_run, about the user of the role''s name';
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,

@@ -82,9 +82,9 @@ CREATE VIEW yquota_internal.privilege AS
 				explain_reservation,export_hadoop_configuration,federated_bill,federated_cost,federated_top_costs,
 				federation_status,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
 				place_application,preemption_cost,price_quote,read_notifications,release_hold,report_html,
-				reservation_contract,reservation_request,top_costs,usage_between,user_limit}'),
-			-- these functions write only rows that the caller may write
-			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold,reverse_transfer,transfer_credit}'),
+				reservation_contract,reservation_request,submit_application,top_costs,usage_between,user_limit}'),
+			-- these functions write only rows that the caller may write, or nothing
+			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold,reverse_transfer,submit_application,transfer_credit}'),
 			-- these functions set the clock and read all sequences
 			('FUNCTION', '{EXECUTE}', 'owner', '{reset_clock,sequence_commands,set_clock}'),
 			-- these functions only compute, or read the clock and rows that their caller may read

@@ -368,6 +368,8 @@ my %refusal = (
 	'admin yquota.install_cron_jobs()' => qr/^55000: pg_cron is not loaded/,
 	'viewer yquota.hold(text,text,numeric,interval,text,text,boolean)' => qr/^42501: permission denied to hold credit of project "p"/,
 	(map { ("viewer yquota.$_" => qr/^42501: permission denied to transfer credit/) } 'transfer_credit(text,text,numeric,text,text)', 'reverse_transfer(bigint,text)'),
+	(map { ("$_ yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean,yquota.container_request[],text,numeric)"
+		=> qr/^42501: permission denied to submit applications$/) } qw(member viewer)),
 	(map { ("$_ yquota.release_hold(bigint)" => qr/^P0002: hold \d+ does not exist/) } qw(member viewer)),
 	(map { ("$_ yquota.mutate_configuration(jsonb,text,text[])" => qr/^42501: User \w+ is not admin of all modified queues/) } qw(operator member viewer)),
 	(map { ("$_ yquota.import_rm_audit_file(text,text,integer,text,text,text,timestamp with time zone)" => qr/^42501: permission denied for function pg_read_binary_file/) } qw(operator admin)),

@@ -13,10 +13,13 @@
 #include "admission/submission/application_change.h"
 #include "admission/submission/submission.h"
 #include "base/arguments.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
+#include "store/role_scope.h"
+#include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -184,23 +187,86 @@ admission_row(FunctionCallInfo fcinfo, const YqAdmission *admission)
 
 /* -- submission -------------------------------------------------------------------- */
 
-/* submit_application(application_id, username, groups, queue, ..., expected, hold, hold_amount) */
-Datum
-yq_sql_application_submit(PG_FUNCTION_ARGS)
+/*
+ * Operators and administrators act for the resource manager.  Another role may only ask about itself:
+ * check_dry_run() refuses everything else, and returns the groups of the role if the argument is NULL.
+ */
+static void
+check_caller(FunctionCallInfo fcinfo)
+{
+	static YqSavedPlan check = {
+		.command = "SELECT yquota_internal.check_dry_run($1, $2, $3, $4, $5, $6)",
+		.types = {"text", "text", "_text", "text", "text", "bool"}
+	};
+	static const int arguments[] = {SUBMIT_APPLICATION_ID, SUBMIT_USERNAME, SUBMIT_GROUPS, SUBMIT_REAL_USERNAME,
+	SUBMIT_PROJECT, SUBMIT_DRY_RUN};
+	NullableDatum *groups = &fcinfo->args[SUBMIT_GROUPS];
+	MemoryContext context = CurrentMemoryContext;
+	Oid			role = yq_role_scope_role();
+	Datum		values[lengthof(arguments)];
+	char		nulls[lengthof(arguments) + 1] = {0};
+	bool		isnull;
+
+	if (yq_role_scope_acts_as(role, "operator") || yq_role_scope_acts_as(role, "admin"))
+		return;
+	for (int i = 0; i < (int) lengthof(arguments); i++)
+	{
+		values[i] = fcinfo->args[arguments[i]].value;
+		nulls[i] = PG_ARGISNULL(arguments[i]) ? 'n' : ' ';
+	}
+	SPI_connect();
+	(void) yq_saved_plan_run(&check, values, nulls);
+	values[0] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	MemoryContextSwitchTo(context);
+	groups->value = PointerGetDatum(PG_DETOAST_DATUM_COPY(values[0]));
+	groups->isnull = false;
+	SPI_finish();
+}
+
+static Datum
+submit_application(FunctionCallInfo fcinfo)
 {
 	YqSubmission submission;
 	YqAdmission admission;
 	int32		priority;
 	int64		lifetime;
-	bool		dry_run;
+	bool		dry_run = PG_GETARG_BOOL(SUBMIT_DRY_RUN);
 
-	yq_require_value(PG_ARGISNULL(SUBMIT_DRY_RUN), "dry_run");
-	dry_run = PG_GETARG_BOOL(SUBMIT_DRY_RUN);
 	submission_arguments(fcinfo, &submission, &priority, &lifetime);
 	admission = yq_submission_decide(&submission, !dry_run);
 	if (!dry_run)
 		yq_submission_record(&submission, &admission);
-	PG_RETURN_DATUM(admission_row(fcinfo, &admission));
+	return admission_row(fcinfo, &admission);
+}
+
+/* The decision reads limits and credit that the calling role does not see. */
+static Datum
+submit_for_owner(FunctionCallInfo fcinfo)
+{
+	Oid			forgotten = yq_role_scope_forget();
+	volatile Datum row = (Datum) 0;
+
+	PG_TRY();
+	{
+		row = submit_application(fcinfo);
+	}
+	PG_FINALLY();
+	{
+		yq_role_scope_restore(forgotten);
+	}
+	PG_END_TRY();
+	return row;
+}
+
+/* submit_application(application_id, username, groups, queue, ..., expected, hold, hold_amount) */
+Datum
+yq_sql_application_submit(PG_FUNCTION_ARGS)
+{
+	yq_require_value(PG_ARGISNULL(SUBMIT_DRY_RUN), "dry_run");
+	(void) name_argument(fcinfo, SUBMIT_APPLICATION_ID, "application_id");
+	(void) name_argument(fcinfo, SUBMIT_USERNAME, "username");
+	check_caller(fcinfo);
+	PG_RETURN_DATUM(submit_for_owner(fcinfo));
 }
 
 /* -- changes ------------------------------------------------------------------------ */
