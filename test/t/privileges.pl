@@ -35,6 +35,24 @@ is($shown, $printed, 'docs/privileges.md shows what test/scripts/privileges.sql 
 cmp_ok(scalar(() = $printed =~ /^\| `/mg), '>', 60, 'docs/privileges.md has the rights on tables, views and functions');
 is($node->safe_psql('original', q(SELECT count(*) FROM pg_roles WHERE rolname ~ 'printed')), '0', 'the script leaves nothing behind');
 
+# For each table that a member may not read, the page names views and functions that the member may use.
+my ($instead) = $page =~ /^\| a member may not read .*?\n\|---\|---\|\n(.*?)\n\n/ms;
+my (@refused, @readable);
+foreach my $row (split /\n/, $instead)
+{
+	my (undef, $tables, $others) = split /\|/, $row;
+	push @refused, $tables =~ /`(\w+)`/g;
+	push @readable, $others =~ /`(\w+(?:\(\))?)`/g;
+}
+cmp_ok(scalar(@refused), '>', 15, 'docs/privileges.md names tables that members may not read');
+is($node->safe_psql('original', "SELECT string_agg(name, ' ') FROM unnest('{" . join(',', @refused) . "}'::text[]) AS name WHERE has_table_privilege('member', 'yquota.' || name, 'SELECT')"),
+	'', 'members may not read these tables');
+is($node->safe_psql('original', "SELECT string_agg(name, ' ') FROM unnest('{" . join(',', grep { !/\(/ } @readable) . "}'::text[]) AS name WHERE NOT has_table_privilege('member', 'yquota.' || name, 'SELECT')"),
+	'', 'members may read the views that the page names instead');
+is($node->safe_psql('original', "SELECT string_agg(name, ' ') FROM unnest('{" . join(',', map { s/\(\)//r } grep { /\(/ } @readable) . "}'::text[]) AS name "
+		  . "WHERE NOT EXISTS (SELECT FROM pg_proc AS f WHERE f.pronamespace = 'yquota'::regnamespace AND f.proname = name AND has_function_privilege('member', f.oid, 'EXECUTE'))"),
+	'', 'members may call the functions that the page names instead');
+
 # A new object that the list does not name is for administrators, and for viewers if it only reads.
 is($node->safe_psql('original', <<~'SQL'), "FUNCTION surprise_call() {admin}\nTABLE surprise {admin,viewer}", 'other roles have no rights on objects that the list does not name');
 	BEGIN;
