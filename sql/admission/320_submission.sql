@@ -109,7 +109,7 @@ CREATE FUNCTION yquota.move_application(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
-	'Move an application to another leaf queue.  The limits and access lists of the target queue must allow the application, and its application master must fit there.  Running containers move with it, each by a CONTAINER_UPDATE at the clock.  Returns the new state';
+	'Move an application to another leaf queue.  The limits and access lists of the target queue must allow the application, and its application master must fit into that queue.  Running containers move with it, each by a CONTAINER_UPDATE at the clock.  Returns the new state';
 
 CREATE FUNCTION yquota.update_application_priority(
 	application_id text, priority integer, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)

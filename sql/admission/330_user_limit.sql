@@ -20,7 +20,7 @@ CREATE FUNCTION yquota.user_limit(queue text, username text, label text DEFAULT 
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_user_limit';
 COMMENT ON FUNCTION yquota.user_limit(text, text, text, boolean) IS
-	'Return how much a user may use of a leaf queue on a label, with the figures from which this limit is computed.  The limit depends on the number of other users who want containers there';
+	'Return how much a user may use of a leaf queue on a label, with the figures from which this limit is computed.  The limit depends on the number of other users who want containers in this queue';
 
 CREATE FUNCTION yquota.headroom(application_id text, label text DEFAULT NULL,
 								OUT queue text, OUT username text, OUT partition text,

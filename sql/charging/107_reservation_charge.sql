@@ -272,7 +272,7 @@ CREATE FUNCTION yquota_internal.allocations_cost(
 			CROSS JOIN unnest(starts, ends, allocations) AS a ("from", "to", allocation)
 			WHERE rule.factor > 0 AND a."to" > at);
 COMMENT ON FUNCTION yquota_internal.allocations_cost(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
-	'Return the credits that a reservation would cost from an instant on, at the known prices.  Its own rule applies, or the present rule if it is new.  The arrays describe the intervals of its allocation';
+	'Return the credits that a reservation would cost from an instant on, at the known prices.  The rule of the reservation applies, or the present rule if the reservation is new.  The arrays describe the intervals of its allocation';
 
 CREATE FUNCTION yquota_internal.quote_reservation(
 	reservation_id text, project text, username text, queue text,

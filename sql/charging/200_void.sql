@@ -272,7 +272,7 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_void(container_id, application_id, "from", "to", reason);
 	PERFORM yquota_internal.refuse_while_deferred('void events');
-	-- take the lock of an INSERT of events, so that the archive horizon does not change
+	-- take the lock that an INSERT of events takes, so that the archive horizon does not change
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	-- prevent waiting events from being moved at the same time
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;

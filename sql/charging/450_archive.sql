@@ -22,7 +22,7 @@ CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS vo
 				JOIN pg_am AS a ON a.oid = c.relam
 			WHERE i.indrelid = tablename AND a.amname = 'brin');
 COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
-	'Leave the first range of blocks in a table''s BRIN indexes unsummarized until it is full, like all other ranges';
+	'Leave the first range of blocks in a table''s BRIN indexes unsummarized until the range is full, like all other ranges';
 
 -- The last range of a sealed table never fills up, so it is summarized here.  Reading one range is quick.
 CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS void

@@ -240,8 +240,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
 	'Delete the quarter-hours from an instant on from charge_rollup, because their rows have to be divided again';
 
--- A day that is read from the ledger may have enough rows by now.  A day that is rolled up has one sum for a key
--- from each roll-up.
+-- A day that is read from the ledger may have enough rows by now.  A day that is rolled up may have too many sums,
+-- because each roll-up adds one sum per key.
 CREATE FUNCTION yquota_internal.reconsider_rollup_days(booked_from timestamptz, new_horizon xid) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -482,8 +482,8 @@ COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) 
 	'Return the most expensive groups in a window, with costs as in cost_between().  Also returns their share of the whole, and their cost in the preceding window of the same length';
 
 -- Roll-ups and the ledger must agree.  Archived rows stay in the roll-ups, so the comparison begins at the archive
--- horizon.  A charge may have been rolled up with later timelines than those that decided about its amount.  Rows
--- that are not rolled up yet reverse such a charge.
+-- horizon.  A charge may have been rolled up with later timelines than the timelines that decided about its amount.  A
+-- row that reverses this charge is then in the ledger, but is not rolled up yet.
 CREATE VIEW yquota_internal.correction_of_ledger AS
 	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.node, correction.execution_type,
 		   correction.allocation, correction."from", correction."to", correction.amount, correction.given_back,

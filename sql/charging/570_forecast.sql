@@ -118,7 +118,7 @@ CREATE FUNCTION yquota_internal.spending_per_day(
 		FROM summed AS s;
 $$;
 COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[], yquota.price[]) IS
-	'Return the mean and standard deviation of the spending of projects between each of some instants and the next one, since they began to spend.  Each project is counted with its descendants, or the given projects are counted together.  If multipliers are given, they replace those of the time';
+	'Return the mean and standard deviation of the spending of projects between each of some instants and the next one, since they began to spend.  Each project is counted with its descendants, or the given projects are counted together.  If multipliers are given, they replace the multipliers of the timeline';
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer, multiplier numeric)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,

@@ -136,8 +136,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.run_costs(yquota.resource, text[], timestamptz, timestamptz, bigint) IS
 	'Return the credits of a run and its padding (microseconds) at the known prices: of all resources under an empty name, and of each alone';
 
--- A price group other than GENERAL publishes the larger multiplier of its own and that of GENERAL.  The assumption
--- holds for all time, so that costs of the past can be computed with it as well.
+-- No price group has a lower multiplier than GENERAL.  The rows begin at -infinity, so that costs of the past can be
+-- computed with the assumed multiplier, too.
 CREATE FUNCTION yquota_internal.assumed_multipliers(multiplier numeric, at timestamptz) RETURNS yquota.price[]
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -167,9 +167,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.assumed_multipliers(numeric, timestamptz) IS
-	'Return rows of price as if GENERAL always had a multiplier.  Other price groups keep the multiplier that they have at an instant if it is larger.  The result is NULL without a multiplier';
+	'Return rows of price as if GENERAL always had the given multiplier.  Any other price group has its own multiplier at the given instant, or the given multiplier if that is larger.  Return NULL if no multiplier is given';
 
--- Points of calendars are computed 14 days ahead.  Costs of a later time are computed as if the later points
+-- Points of calendars exist for 14 days ahead.  Costs of a later time are computed as if the points of that time
 -- existed already.
 CREATE FUNCTION yquota_internal.costs_ahead(query text, from_at timestamptz, to_at timestamptz, multipliers yquota.price[] DEFAULT NULL)
 	RETURNS TABLE (name text, amount numeric)
@@ -190,7 +190,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.costs_ahead(text, timestamptz, timestamptz, yquota.price[]) IS
 	'Run a query that returns names and credits, by the known or given multipliers and the calendars until an instant.  Its parameters are the two instants';
 
--- Only one text and one number pass cost_under_terms(), so the row passes as text.
+-- Rows of a query in cost_under_terms() consist of one text and one number, so the result is converted to one text.
 CREATE FUNCTION yquota_internal.prices_quoted(
 	allocation yquota.resource, factors text[], at timestamptz, multipliers yquota.price[],
 	OUT prices jsonb, OUT factors_in_force jsonb, OUT factor numeric, OUT forgiven boolean, OUT dominant text,

@@ -91,7 +91,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_resource(text) IS
 -- The column value of a text, by its notation:
 --
 --    integer, long       whole number of 32 or 64 bits, also hexadecimal
---    count, positive     the same of 32 bits, not below 0, or above it
+--    count, positive     whole number of 32 bits: 0 or above, or above 0 only; also hexadecimal
 --    decimal             whole number of 32 bits, neither hexadecimal nor with blanks
 --    milliseconds        whole number of 32 bits, not below 0, of an interval
 --    period              whole number of 64 bits above 0, of an interval

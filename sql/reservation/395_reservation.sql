@@ -191,7 +191,7 @@ CREATE FUNCTION yquota.list_reservations(
 		ORDER BY d.arrival, d.reservation_id;
 $$;
 COMMENT ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) IS
-	'Return the reservations of a plan that touch an interval, or the reservation with an id at any time.  A user whom the plan''s lists do not let see all reservations sees only their own. allocations has the promises if the caller asks for them, otherwise NULL';
+	'Return the reservations of a plan that touch an interval, or the reservation with an id at any time.  Users see only their own reservations unless the plan''s lists let them see all. allocations has the promises if the caller asks for them, otherwise NULL';
 
 CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (

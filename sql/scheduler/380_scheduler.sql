@@ -392,4 +392,4 @@ CREATE VIEW yquota_internal.outstanding_request AS
 	SELECT u.application_id
 	FROM yquota.container_update AS u;
 COMMENT ON VIEW yquota_internal.outstanding_request IS
-	'Requests of applications for GUARANTEED containers, and increases of running containers.  An application in this view has has_outstanding_requests set';
+	'Requests of applications for GUARANTEED containers, and increases of running containers.  The column has_outstanding_requests is true for each application in this view';

@@ -1,7 +1,7 @@
 --
--- Refusals that name the allowed values.  Each table of configuration has a trigger that runs only for rows that a
--- CHECK constraint of the table refuses.  The allowed values are read from the constraint, or from the comment of a
--- constraint that is not a list or a range.
+-- Triggers whose errors name the allowed values.  Each table of configuration has a trigger that runs only for rows
+-- that a CHECK constraint of the table refuses.  The allowed values are read from the constraint, or from the comment
+-- of a constraint that is not a list or a range.
 --
 
 CREATE FUNCTION yquota_internal.checks_of(of_table regclass, OUT name name, OUT columns text[], OUT expression text, OUT description text)
@@ -98,7 +98,7 @@ CREATE FUNCTION yquota_internal.nearest_value(wrong text, allowed text[]) RETURN
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 	SELECT coalesce(
-		-- without the difference of upper and lower case
+		-- compare without regard to case
 		(SELECT a.value FROM unnest(allowed) WITH ORDINALITY AS a (value, position)
 		 WHERE lower(a.value COLLATE "C") = lower(wrong COLLATE "C") ORDER BY a.position LIMIT 1),
 		yquota_internal.nearest_name(wrong, allowed))

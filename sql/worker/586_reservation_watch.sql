@@ -53,8 +53,6 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_figures() IS
 	'Return numbers of reservations of each plan for metrics: accepted reservations that have not ended, and the active ones among them.  Also counts reservations that ended because the plan became too small, and active reservations for which the plan follower has not made a queue yet';
 
--- Maintains alerts of a kind, one for each plan: raises those with a detail and clears the
--- others.
 CREATE FUNCTION yquota_internal.tell_of_plans(of_kind text, plans text[], details text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
