@@ -73,8 +73,8 @@ extern void yq_posting_count(YqLedger *ledger, const YqContainer *container, int
 
 /*
  * Return the partition of a running container on its node: the present partition of the node.  If
- * the node has none any more, return the one that the container had before.  "before" is NULL if
- * the container was not running.
+ * the node has no partition any more, return the partition that the container had before.
+ * "before" is NULL if the container was not running.
  */
 extern text *yq_posting_label(YqLedger *ledger, const YqContainer *before, const text *node);
 

@@ -151,8 +151,8 @@ reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Set is_noted of each end that has a row in reported_end with the same source.  Set is_noted
- * of "known" if this end has a row with any source.  Returns whether the container has any row.
+ * Set is_noted of each end that has a row in reported_end with the same source.  For "known", a
+ * row with any source suffices.  Returns whether the container has any row.
  */
 static bool
 find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)

@@ -31,7 +31,7 @@ typedef struct YqReservationDefinition
 {
 	int64		arrival;
 	int64		deadline;
-	int64		period;			/* recurrence_expression; 0: once */
+	int64		period;			/* milliseconds from one occurrence to the next; 0: once */
 	YqReservationInterpreter interpreter;
 	int			count;
 	const YqReservationRequest *requests;

@@ -49,10 +49,11 @@ extern void yq_bulk_insert_flush(YqBulkInsert *writer);
  * failing.
  *
  * The writer calls "before" with the number of each row before it makes the entries of the row.
- * "before" may be NULL. Then the writer calls "is_taken", which tells without waiting whether
- * another row has the key.  No other row has it unless "may_be_taken" is set.  A row whose key is
- * taken is withdrawn (row_update.h).  Statements that sort their rows in the same way wait for
- * each other in that order, so they cannot deadlock.
+ * "before" may be NULL.  Then the writer calls "is_taken", which tells without waiting whether
+ * another row has the key.  No other row has the key unless "may_be_taken" is set.  A row whose
+ * key is taken is withdrawn (row_update.h).  The caller may then wait for the transaction that
+ * has the key.  Statements that sort their rows in the same way wait in the order of the rows, so
+ * they cannot deadlock.
  */
 typedef void (*YqBeforeClaim) (void *argument, int row);
 typedef bool (*YqIsTaken) (void *argument, int row, ItemPointer tid, bool may_be_taken);

@@ -6,9 +6,10 @@
  * Decisions follow the order of Hadoop 3.4.1's resource manager: placement, lifetime,
  * application master, priority, access.  The scheduler's checks come next: the
  * reservation, if the queue is a plan, and the limit of the cluster.  The next steps
- * create the queue if necessary, and check its state and limits.  The next step, which
- * Hadoop does not have, checks the credit of the project and its hold.  The last checks
- * are the limit of parallel applications and the resources for the application master.
+ * create the queue if necessary, and check its state and limits.  Then come two steps
+ * that Hadoop does not have: they check the credit of the project, and decide about
+ * the hold.  The last checks are the limit of parallel applications and the resources
+ * for the application master.
  *
  *-------------------------------------------------------------------------
  */

@@ -12,11 +12,12 @@
 
 /*
  * Skip numbers that are in use.  An allocation cycle numbers the containers of an
- * application consecutively, without reading tables.  A container may already have such an
- * id, because a client has sent an event with it.  After a failover that has lost
- * decisions, the resource manager may also report containers by the ids of the lost
- * decisions.  If a container or a waiting event has the id, the new container gets the next
- * free number, and the function raises a WARNING.  Later containers get later numbers.
+ * application consecutively, without reading tables.  A container may already have the id
+ * with the next number, because a client has sent an event with this id.  After a failover
+ * that has lost decisions, the resource manager may also report containers by the ids of
+ * the lost decisions.  If a container or a waiting event has the id, the new container gets
+ * the next free number, and the function raises a WARNING.  Later containers get later
+ * numbers.
  *
  * Other transactions may have taken numbers of the application while the cycle decided.
  * New containers then get later numbers, without a WARNING.
