@@ -1094,7 +1094,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
-	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that are not in the list, starts missing ones, and updates differences.  If the list does not say which containers run, a container that waits at its node is neither started nor finished.  Ends by earlier calls are withdrawn if a feed reported a later one, or if the list contains the container.  Returns the differences; inserts events only if dry_run is false.  Containers that changed after as_of stay as they are.  With the source of a feed, containers may be finished at the start of its last outage.  This happens to containers without news since the resource manager became active again';
+	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that are not in the list, starts missing ones, and updates differences.  If the list does not say which containers run, a container that waits at its node is neither started nor finished.  Ends by earlier calls are withdrawn if a feed reported a later one, or if the list contains the container.  Returns the differences; inserts events only if dry_run is false.  Containers that changed after as_of stay as they are.  With the source of a feed, containers may be finished at the start of its last outage.  This happens to containers without an event since the outage began';
 
 CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE

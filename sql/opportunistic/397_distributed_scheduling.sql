@@ -1,7 +1,7 @@
 --
 -- Opportunistic containers, distributed allocation (semantics/opportunistic).  The local scheduler
 -- of a node receives a list of nodes and a range of container numbers. It allocates containers, and
--- reports them (opportunistic 5). These functions run as the owner; a role that may call them acts
+-- reports them (semantics/opportunistic 4). These functions run as the owner; a role that may call them acts
 -- for local schedulers.  Scheduling is not federated: there is one cluster.
 --
 

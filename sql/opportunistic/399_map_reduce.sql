@@ -1,6 +1,6 @@
 --
 -- Chooses the map tasks for which a MapReduce job requests OPPORTUNISTIC containers
--- (RMContainerAllocator; opportunistic 10).
+-- (RMContainerAllocator).
 --
 
 CREATE FUNCTION yquota.map_reduce_request(

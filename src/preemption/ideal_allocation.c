@@ -230,7 +230,7 @@ yq_obtain_deduct_selected(YqPreemption *state)
  * as fractions of the total.
  */
 
-/* Level of satisfaction of a queue without a guarantee, so that it is served last (preemption 3.3). */
+/* Level of satisfaction of a queue without a guarantee, so that it is served last (semantics/preemption 3.3). */
 #define SATISFIED_MOST ((float8) PG_INT32_MAX)
 
 /* Sums over the queues with unmet demand.  They determine which fraction of an offer each queue gets. */

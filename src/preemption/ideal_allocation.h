@@ -32,7 +32,7 @@ extern void *yq_priority_heap_remove(void **heap, int count, YqHeapComparison co
 
 /* -- amounts to obtain --------------------------------------------------------- */
 
-/* Compute how much each queue must give up, from the ideal allocations (preemption 3.4, 3.5). */
+/* Compute how much each queue must give up, from the ideal allocations (semantics/preemption 3.4, 3.5). */
 
 /*
  * Deduct each selected container from the amount that its leaf must give up.  If the losses

@@ -447,7 +447,7 @@ limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, i
 	}
 }
 
-/* Let the giver lose what the taker wants, as far as the giver may lose it (preemption 7.4). */
+/* Let the giver lose what the taker wants, as far as the giver may lose it (semantics/preemption 7.4). */
 static void
 match(const Contest *contest, const YqPreemptionApplication *taker, const YqPreemptionApplication *giver)
 {

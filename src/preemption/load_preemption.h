@@ -2,7 +2,7 @@
  *
  * load_preemption.h
  *	  Loads the state of a round of preemption: the configuration, the marks of
- *	  earlier rounds, and the cluster (preemption 2).
+ *	  earlier rounds, and the cluster (semantics/preemption 2).
  *
  * The cluster is the one that the session keeps for allocation cycles, brought up to
  * date without the scheduler's lock.  If no cluster can be kept, a cluster is loaded.

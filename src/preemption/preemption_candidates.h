@@ -2,7 +2,7 @@
  *
  * preemption_candidates.h
  *	  Orders the containers of an application, and decides whether a container is worth
- *	  taking (preemption 4).
+ *	  taking (semantics/preemption 4).
  *
  *-------------------------------------------------------------------------
  */

@@ -14,7 +14,7 @@
 /* -- preemption selectors ------------------------------------------------------ */
 
 /*
- * Select containers.  Each function is a selector with its own rules (preemption 4 to 7).
+ * Select containers.  Each function is a selector with its own rules (semantics/preemption 4 to 7).
  *
  * A selector computes the figures that it needs, has the loader add the leaves that it
  * examines, and selects containers until the budget is spent.  The caller first sets the

@@ -2,7 +2,7 @@
  *
  * preemption_state.h
  *	  The state of a round of preemption in memory: queues with their figures per label,
- *	  applications, users, containers and nodes (preemption 2).
+ *	  applications, users, containers and nodes (semantics/preemption 2).
  *
  * The loader creates a state, sets the settings and the inputs, adds queues and nodes,
  * and prepares it.  Then yq_preemption_round() (preemption_round.h) computes figures,
@@ -33,7 +33,7 @@
 #include "datatype/timestamp.h"
 #include "queues/calculator.h"
 
-/* Selectors, in the order in which they run (preemption 1). */
+/* Selectors, in the order in which they run (semantics/preemption 1). */
 typedef enum YqPreemptionSelector
 {
 	YQ_SELECTOR_QUEUE_PRIORITY,
@@ -96,12 +96,12 @@ typedef struct YqPreemptionQueueLabel
 	int64	   *used;			/* used by containers and reservations */
 	int64	   *reserved;
 	int64	   *killable;		/* usage of containers that lazy preemption has made killable */
-	int64	   *pending;		/* amounts that are requested, as far as user limits allow (preemption 2.2) */
+	int64	   *pending;		/* amounts that are requested, as far as user limits allow (semantics/preemption 2.2) */
 	int64	   *pending_without_reserved;	/* pending amounts without the amounts of reservations */
 	float4		absolute_capacity;
 	float4		used_capacity;	/* leaves: used fraction of the guarantee, from yq_queue_used() */
 
-	/* figures (preemption 3) */
+	/* figures (semantics/preemption 3) */
 	int64	   *untouchable;	/* leaves with disabled preemption: excess over the guarantee */
 	int64	   *preemptable;	/* leaves with enabled preemption: excess over the guarantee */
 	int64	   *ideal;
@@ -130,7 +130,7 @@ typedef struct YqPreemptionQueue
 
 	/* leaves */
 	int64	   *capacity;		/* effective capacity of the default partition */
-	float4		maximum_am_percent; /* fraction of the capacity that application masters may keep (preemption 4.3) */
+	float4		maximum_am_percent; /* fraction of the capacity that application masters may keep (semantics/preemption 4.3) */
 	bool		is_fair;		/* the leaf orders its applications by usage */
 	bool		is_complete;	/* the loader has set the members below */
 	struct YqPreemptionApplication **applications;	/* all applications in the order of assignment, active or not */
@@ -151,7 +151,7 @@ typedef struct YqPreemptionUserLabel
 	int64	   *used;			/* used by containers and reservations */
 	int64	   *limit;			/* user limit that counts all users (YQ_ALL_USERS of leaf_usage.h) */
 
-	/* figures (preemption 7) */
+	/* figures (semantics/preemption 7) */
 	bool		is_computed;
 	int64	   *master_used;	/* usage of the masters of the user's active applications */
 	int64	   *limit_without_masters;
@@ -175,7 +175,7 @@ typedef struct YqPreemptionApplicationLabel
 	int64	   *master_used;	/* size of the request for the master, even if the master does not run yet */
 	int64	   *pending;		/* sum over the requests of count times size; user limits do not count */
 
-	/* figures (preemption 7) */
+	/* figures (semantics/preemption 7) */
 	bool		is_computed;
 	int64	   *ideal;
 	int64	   *wants;			/* amount that the application still wants from other applications */
@@ -383,7 +383,7 @@ extern void yq_preemption_complete_all(YqPreemption *state);
 
 /*
  * Return the time before which a round forgets the selector's marks.  It is two maximum
- * waits ago, even if the selector's own wait is longer (preemption 8.2).  With
+ * waits ago, even if the selector's own wait is longer (semantics/preemption 8.2).  With
  * keeps_balance_marks, marks of YQ_SELECTOR_FIFO_BALANCE are kept for two waits of that
  * selector.  A round that only observes forgets no marks.
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * change_reservation.c
- *	  Submits, updates and deletes a reservation (reservations 3, 10).
+ *	  Submits, updates and deletes a reservation (semantics/reservations 3, 10).
  *
  *-------------------------------------------------------------------------
  */

@@ -16,7 +16,7 @@
 
 /* -- sharing policy ------------------------------------------------------------ */
 
-/* Limits how much of a plan one user may have (reservations 5). */
+/* Limits how much of a plan one user may have (semantics/reservations 5). */
 
 /* -- at any time ----------------------------------------------------------------- */
 

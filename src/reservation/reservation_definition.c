@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_definition.c
- *	  Reads a reservation as its user defines it (reservations 1, 2).
+ *	  Reads a reservation as its user defines it (semantics/reservations 1, 2).
  *
  *-------------------------------------------------------------------------
  */

@@ -78,7 +78,7 @@ yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *requ
 
 /* -- greedy allocator ---------------------------------------------------------- */
 
-/* Places gangs where they first fit (reservations 6.2). */
+/* Places gangs where they first fit (semantics/reservations 6.2). */
 
 /*
  * A search through the steps of a plan's available amounts.  From the left, each step is
@@ -267,7 +267,7 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 
 /*
  * Places gangs in windows of their duration, where the plan has the least load
- * (reservations 6.3).
+ * (semantics/reservations 6.3).
  *
  * Windows do not overlap, so a gang changes the cost and the room only of its own window.
  * The gangs of each window are counted first, and are added to the changes only at the end.

@@ -82,7 +82,7 @@ extern YqStepSum *yq_steps_begin_sum(const YqCalculator *calculator, int64 perio
 extern void yq_steps_add_to_sum(YqStepSum *sum, int64 start, int64 end, const int64 *amounts);
 extern YqStepFunction *yq_steps_end_sum(YqStepSum *sum);
 
-/* Make a periodic function that repeats a function, which must not be empty (reservations 4.2). */
+/* Make a periodic function that repeats a function, which must not be empty (semantics/reservations 4.2). */
 extern YqStepFunction *yq_steps_make_periodic(const YqStepFunction *function, int64 period);
 
 extern void yq_steps_free(YqStepFunction *function);

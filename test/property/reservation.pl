@@ -245,7 +245,7 @@ sub change
 		return "a refused submission is stored" if !$is_update && value($session, "SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = '$id'") ne '0';
 		return;
 	}
-	# A plan may reserve too much of one resource type if it compares by another (S16). The follower, which
+	# A plan may reserve too much of one resource type if it compares by another. The follower, which
 	# runs when a reservation is due, then ends the newest reservations.
 	my @taken_back = map { $_->[0] } $session->rows("SELECT reservation_id FROM yquota.reservation_definition WHERE ended_by = 'replanned'");
 	delete @{ $plan->{reservations} }{@taken_back};

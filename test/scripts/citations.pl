@@ -4,7 +4,8 @@
 # Print the citations that name no existing section, one a line: "docs/design.md 3.2" and
 # "semantics/queues 2.5" in the files, and names of documents that the repository does not have. A
 # section is a heading "## 2. Title". Section 2.5 is the fifth item of its numbered list, or a bold
-# heading of that number. Further numbers after a comma, "to" or "and" cite the same page.
+# heading of that number. Further numbers after a comma, "to" or "and" cite the same page. A page
+# of semantics must be cited with its folder, so that the section is looked for.
 
 use strict;
 use warnings;
@@ -48,5 +49,7 @@ foreach my $name (@ARGV)
 	{
 		print "$name:$number: cites \"$1\", which is not in the repository\n"
 		  if $lines[ $number - 1 ] =~ /\b(DESIGN \d|cs-semantics|cs-vectors|hops-quota|corrections [A-Z]\d|seed 00\d)/;
+		print "$name:$number: write semantics/$1\n"
+		  if $lines[ $number - 1 ] =~ /[(;] ?((?:allocation|charging|opportunistic|placement|preemption|queues|reservations?) \d+(?:\.\d+)?)[,;)]/;
 	}
 }

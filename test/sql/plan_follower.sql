@@ -99,7 +99,7 @@ SELECT reservation_id, ended_by FROM yquota.reservation_definition ORDER BY 1;
 SELECT * FROM pg_temp.round_at(1);
 ROLLBACK;
 
--- A periodic reservation has resources only in its first instance (S15), or with a setting in each
+-- A periodic reservation has resources only in its first instance, or with a setting in each
 -- instance.
 BEGIN;
 CALL pg_temp.promise(1, 'u', 2, 6, '{2,4,10}', 0, 10);
