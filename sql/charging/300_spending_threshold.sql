@@ -13,7 +13,7 @@ CREATE TABLE yquota.spending_threshold (
 );
 COMMENT ON TABLE yquota.spending_threshold IS
 	'Thresholds at which an alert reports that little credit is left, and a notification is sent on channel yquota.  If no row sets fraction for all projects, the fractions are 0.5, 0.8 and 1';
-COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL for all projects that have no row of their own with the same column';
+COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL for all projects that have no row of their own which sets the same threshold column';
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS 'part of the granted credit that has been spent: above 0, at most 10, at most 6 decimals. A value such as 80 is refused with the hint to write 0.8';
 COMMENT ON COLUMN yquota.spending_threshold.remaining IS 'credits that are left, held or not: at least -10^30, at most 10^30, at most 54 decimals';
 COMMENT ON COLUMN yquota.spending_threshold.before_expiry IS 'time before the expiry of a grant that still has credit: above 0, at most 10 years';

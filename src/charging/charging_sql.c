@@ -143,7 +143,7 @@ take_rows(text *last_id, Tuplestorestate *rows)
 	DestReceiver *receiver = CreateTuplestoreDestReceiver();
 	int			result;
 
-	/* copy values that are stored out of line into the store, together with their rows */
+	/* copy into the store also values that rows keep out of line */
 	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, true, NULL, NULL);
 	options.dest = receiver;
 	/* a constant for the planner, which then sees a single condition */

@@ -4,7 +4,7 @@
  *	  Writes a round of preemption to the tables: kills, marks, reservations, decisions.
  *
  * Locks are taken in the order of allocation cycles.  The leaves of reservations that
- * are given up come first, then the log of events, containers, and decisions.
+ * are given up come first.  The log of events, then containers, then decisions follow.
  *
  *-------------------------------------------------------------------------
  */

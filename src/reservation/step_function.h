@@ -67,8 +67,8 @@ extern YqStepFunction *yq_steps_make_constant(const YqCalculator *calculator, in
 
 /*
  * Make the sum of intervals, which may be in any order.  The result has the same values as
- * if they had been added one by one.  It lacks the steps that later additions and removals
- * would leave behind.
+ * if they had been added one by one.  It does not have the steps that
+ * remain where intervals were added and removed again.
  */
 extern YqStepFunction *yq_steps_make_sum(const YqCalculator *calculator, int64 period,
 										 const YqTimeInterval *intervals, int count);

@@ -45,7 +45,7 @@ typedef struct TableEntry
 	const char *name;
 	bool		may_have_children;	/* sealed segments of the history */
 	Oid			oid;			/* InvalidOid if not looked up; the look-up also checks the version */
-	bool		is_local;		/* the table was found to be a plain local table since the look-up */
+	bool		is_local;		/* since its OID was looked up, the table has been checked: it is a plain local table */
 	const char *index_name;		/* name of the index that was looked up last since then */
 	Oid			index_oid;
 	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid if never

@@ -192,7 +192,7 @@ CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS
 	CROSS JOIN LATERAL (SELECT r #> ARRAY['queues', queue, label] AS i, s.fifo #> ARRAY['queues', queue, label] AS o) AS q
 $$;
 
--- The results of a round, with the names of a record.
+-- The results of a round, in columns that are named like the fields of a recorded decision.
 CREATE TABLE replay.outcome (outcome text, id text, queue text, node text, label text, selector text, is_reserved boolean, marked_at timestamptz,
 	ideal yquota.resource, to_be_preempted yquota.resource, obtain yquota.resource);
 

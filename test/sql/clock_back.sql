@@ -1,6 +1,6 @@
 --
 -- The clock steps back: nothing is lost, and nothing is charged twice. Events that arrive later are
--- recorded with earlier times. Compaction, prices, the mark, sealing and the search for outages
+-- recorded with earlier times. Compaction, prices, the charged-through mark, sealing and the search for outages
 -- continue. A vcore costs 1 credit per second, until a price changes that.
 --
 CREATE DATABASE yquota_clock_back;

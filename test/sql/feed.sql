@@ -318,8 +318,8 @@ RESET ROLE;
 SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
 SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
 SELECT * FROM yquota.verify();
--- A clock that is far ahead does not forgive future time, and an empty date does not forgive the
--- whole past. A sign of life after the recovery does not count.
+-- A sign of life in the far future does not forgive future time. A sign of 1970 stands for a missing
+-- date, and does not forgive the whole past. A sign of life after the recovery does not count.
 SELECT yquota.report_recovery('pair', '2026-03-02 09:50', '2026-03-02 10:05:00.000001');
 SELECT yquota.report_recovery('pair', '2026-03-02 10:05:00.000001');
 SELECT yquota.report_recovery('other', '1970-01-01', '2026-03-02 09:50');

@@ -85,7 +85,7 @@ UPDATE yquota.queue SET acl_list_reservations = 'alice' WHERE path = 'root.c';
 SELECT username, queue, (yquota.check_queue_access(username, '{}', queue, 'LIST_RESERVATIONS')).*
 FROM unnest('{alice,eve}'::text[]) AS username, unnest('{root.c,root.c.c1,root.c.x}'::text[]) AS queue;
 
--- Queues that do not exist yet are decided by the templates that they would be created from
+-- The access to a queue that does not exist yet is decided by the templates of the queue
 INSERT INTO yquota.queue (path, acl_submit_applications, auto_create_child_queue_enabled, leaf_queue_template, auto_queue_creation_v2_enabled,
 						  auto_queue_creation_v2_template, auto_queue_creation_v2_leaf_template, auto_queue_creation_v2_parent_template) VALUES
 	('root.m', 'boss', true, '{"capacity": "5", "acl_submit_applications": "mona"}', NULL, NULL, NULL, NULL),

@@ -153,8 +153,8 @@ SELECT queue, maximum_applications, maximum_applications_per_user FROM yquota.ef
 SELECT told(yquota.submit_application(next_id(), 'zoe', NULL, 'a'));
 ROLLBACK;
 
--- the limit of parallel applications holds applications, which count for the queue but not for the
--- user
+-- the limit of parallel applications holds an application back; a held application counts for the
+-- queue but not for the user
 TRUNCATE yquota.application;
 ALTER SEQUENCE number RESTART 100;
 UPDATE yquota.queue SET max_parallel_apps = 2 WHERE path = 'root.a';

@@ -201,7 +201,7 @@ BEGIN
 END
 $$;
 SELECT chosen('b1'), chosen('b1', project => 'lab'), chosen('b1', source => 'bad'), chosen('b1', project => 'ops', source => 'good') AS none;
--- A window includes its start and excludes its end, and a container is chosen by any event in it.
+-- A window includes its start and excludes its end, and a container is chosen if any of its events lies in the window.
 SELECT chosen("from" => '2026-03-02 12:00', "to" => '2026-03-02 12:20'),
 	   chosen("from" => '2026-03-02 12:30', "to" => '2026-03-02 12:40'),
 	   chosen("from" => '2026-03-02 12:45', "to" => 'infinity'),

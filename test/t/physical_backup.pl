@@ -1,8 +1,8 @@
 # Physical backups and recovery to a point in time. One session keeps a journal of statements while the server is
 # backed up. Each minute a container starts, the container that started seven minutes before finishes, and in between
-# the price doubles. Every recovered server must have exactly the statements before its target, charged to the last
-# digit as this file computes it. On that server verify() finds no fault, the last price is in force, and the worker
-# continues with that price. The time from the target to the start of the worker is an outage.
+# the price doubles. A recovered server must have exactly the statements before its target, and the charges that
+# this file computes, to the last digit. On the recovered server verify() finds no fault, the last price is in force,
+# and the worker continues with that price. The time from the target to the start of the worker is an outage.
 
 use strict;
 use warnings;

@@ -193,8 +193,8 @@ yq_start_order_first(YqContainerQueue *queue)
 #define YQ_FEWEST_MOST_STEPS 200000
 
 /*
- * Limit on the size of the table of sums: the number of all containers times the number
- * chosen one by one.  If it is larger, the search is skipped.
+ * Limit on the size of the table of sums.  The size is the number of all containers times the
+ * number of containers that the greedy choice takes.  A larger table is not searched.
  */
 #define YQ_FEWEST_MOST_SUMS 1000000
 
