@@ -144,6 +144,11 @@ SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:10+00', 0 FROM yquota.co
 SELECT project, was, would_be FROM yquota.rerate('2026-03-02 09:00+00', '2026-03-02 10:10+00', '{"factors": [{"dimension": "label", "name": "gpu", "factor": 2}]}');
 SELECT project, was, would_be FROM yquota.rerate('2026-03-02 09:00+00', '2026-03-02 10:10+00',
 	'{"factors": [{"dimension": "label", "name": "spot", "factor": null}, {"dimension": "label", "name": "a100", "factor": null}]}');
+-- shadow tariffs know both dimensions
+INSERT INTO yquota.shadow_tariff (name, terms) VALUES
+	('gpu', '{"factors": [{"dimension": "label", "name": "gpu", "factor": 2}]}'),
+	('lab', '{"factors": [{"dimension": "project", "name": "lab", "factor": 0.5}]}');
+SELECT tariff, project, was, would_be FROM yquota.shadow_costs('2026-03-02 09:00+00', '2026-03-02 10:10+00');
 SELECT container_id, charged FROM yquota.container_cost ORDER BY 1;
 
 -- seven factors with all their decimals give an exact amount
