@@ -132,16 +132,38 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
 	'Return the SQL that adds up rows of the ledger, or parts of them, between two instants.  An expression gives the amount of a row that is not divided.  Amounts outside all parts are dropped';
 
+CREATE FUNCTION yquota_internal.report_dimensions() RETURNS text[]
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN '{project,username,queue,application_id,execution_type,node,container_id}'::text[];
+COMMENT ON FUNCTION yquota_internal.report_dimensions() IS
+	'Return the columns by which reports can group, in the order of their results';
+
+CREATE FUNCTION yquota_internal.report_keys(by text[]) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(string_agg(quote_ident(key.name) || ', ', '' ORDER BY key.number), '')
+			FROM unnest(yquota_internal.report_dimensions()) WITH ORDINALITY AS key (name, number)
+			WHERE key.name = ANY (by));
+COMMENT ON FUNCTION yquota_internal.report_keys(text[]) IS
+	'Return the columns by which a report groups, as SQL.  A comma follows each of them';
+
+CREATE FUNCTION yquota_internal.report_columns(by text[], of_table text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(CASE WHEN dimension.name = ANY (by) THEN of_table || '.' || quote_ident(dimension.name)
+								   WHEN dimension.name = 'execution_type' THEN 'NULL::yquota.execution_type'
+								   ELSE 'NULL::text' END, ', ' ORDER BY dimension.number)
+			FROM unnest(yquota_internal.report_dimensions()) WITH ORDINALITY AS dimension (name, number));
+COMMENT ON FUNCTION yquota_internal.report_columns(text[], text) IS
+	'Return all dimensions of a report, as SQL.  The report takes the columns by which it groups from a table or subquery, and the others are NULL';
+
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
-	keys CONSTANT text := coalesce((SELECT string_agg(quote_ident(name) || ', ', '' ORDER BY number)
-									FROM unnest(known) WITH ORDINALITY AS key (name, number)
-									WHERE name = ANY (by)), '');
+	keys CONSTANT text := yquota_internal.report_keys(by);
 	of_project CONSTANT text := 'AND ($4 IS NULL OR segment.project = $4)';
 	amount CONSTANT text := 'segment.amount';
 	parts text;
@@ -184,10 +206,7 @@ BEGIN
 		WHERE cost.part IS NOT NULL
 		GROUP BY %2$s cost.part
 		$query$,
-		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'cost.' || quote_ident(name)
-								WHEN name = 'execution_type' THEN 'NULL::yquota.execution_type'
-								ELSE 'NULL::text' END, ', ' ORDER BY number)
-		 FROM unnest(known) WITH ORDINALITY AS column_of_result (name, number)),
+		yquota_internal.report_columns(by, 'cost'),
 		keys, parts, of_project);
 END
 $$;
@@ -227,7 +246,7 @@ CREATE FUNCTION yquota_internal.check_report(of_report text, by text[], "from" t
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
+	known CONSTANT text[] := yquota_internal.report_dimensions();
 	unknown text;
 BEGIN
 	IF "from" IS NULL OR "to" IS NULL OR by IS NULL THEN

@@ -9,10 +9,7 @@ CREATE FUNCTION yquota_internal.usage_query(by text[]) RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
-	keys CONSTANT text := coalesce((SELECT string_agg(quote_ident(name) || ', ', '' ORDER BY number)
-									FROM unnest(known) WITH ORDINALITY AS key (name, number)
-									WHERE name = ANY (by)), '');
+	keys CONSTANT text := yquota_internal.report_keys(by);
 BEGIN
 	-- rows with the same allocation are added up before their allocation is divided into resource types
 	RETURN format($query$
@@ -42,10 +39,7 @@ BEGIN
 		GROUP BY %2$s used.name, type.unit
 		HAVING sum(used.amount) <> 0
 		$query$,
-		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'used.' || quote_ident(name)
-								WHEN name = 'execution_type' THEN 'NULL::yquota.execution_type'
-								ELSE 'NULL::text' END, ', ' ORDER BY number)
-		 FROM unnest(known) WITH ORDINALITY AS column_of_result (name, number)),
+		yquota_internal.report_columns(by, 'used'),
 		keys);
 END
 $$;
