@@ -436,6 +436,22 @@ CREATE TRIGGER show_base_prices AFTER INSERT OR UPDATE OR DELETE ON yquota.base_
 
 -- Setting multipliers and base prices.
 
+CREATE FUNCTION yquota_internal.rounded_multiplier(multiplier numeric) RETURNS numeric
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT multiplier BETWEEN 0 AND 1000000000000 THEN
+		RAISE EXCEPTION 'multiplier % is out of range', multiplier
+			USING ERRCODE = 'numeric_value_out_of_range',
+				DETAIL = 'A multiplier is at least 0 and at most 1000000000000.';
+	END IF;
+	RETURN trim_scale(yquota_internal.divide_half_even(multiplier, 1, 18));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.rounded_multiplier(numeric) IS
+	'Return a multiplier that a caller gives, rounded half-even to 18 decimals.  Refuse a multiplier that is out of range';
+
 CREATE FUNCTION yquota.set_multiplier(
 	price_group text, multiplier numeric, effective_at timestamptz DEFAULT NULL,
 	until timestamptz DEFAULT 'infinity') RETURNS timestamptz
@@ -451,17 +467,14 @@ BEGIN
 	IF group_name IS NULL OR set_multiplier.multiplier IS NULL THEN
 		RAISE EXCEPTION 'price group and multiplier must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
-	ELSIF NOT set_multiplier.multiplier BETWEEN 0 AND 1000000000000 THEN
-		RAISE EXCEPTION 'multiplier % is out of range', set_multiplier.multiplier
-			USING ERRCODE = 'numeric_value_out_of_range',
-				DETAIL = 'A multiplier is at least 0 and at most 1000000000000.';
-	ELSIF until_at <= from_at THEN
+	END IF;
+	rounded := yquota_internal.rounded_multiplier(set_multiplier.multiplier);
+	IF until_at <= from_at THEN
 		RAISE EXCEPTION 'multiplier cannot be set until %, which is not after its start at %', until_at, from_at
 			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
 		PERFORM yquota_internal.refuse_name('price_group', group_name);
 	END IF;
-	rounded := trim_scale(yquota_internal.divide_half_even(set_multiplier.multiplier, 1, 18));
 
 	PERFORM yquota_internal.lock_pricing();
 	INSERT INTO yquota.price AS p (price_group, effective_at, multiplier, pinned)

@@ -143,16 +143,11 @@ CREATE FUNCTION yquota_internal.assumed_multipliers(multiplier numeric, at times
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	rounded numeric;
+	rounded CONSTANT numeric := yquota_internal.rounded_multiplier(multiplier);
 BEGIN
-	IF multiplier IS NULL THEN
+	IF rounded IS NULL THEN
 		RETURN NULL;
-	ELSIF NOT multiplier BETWEEN 0 AND 1000000000000 THEN
-		RAISE EXCEPTION 'multiplier % is out of range', multiplier
-			USING ERRCODE = 'numeric_value_out_of_range',
-				DETAIL = 'A multiplier is at least 0 and at most 1000000000000.';
 	END IF;
-	rounded := trim_scale(yquota_internal.divide_half_even(multiplier, 1, 18));
 	RETURN ARRAY(
 		SELECT ROW(g.name, '-infinity',
 				   CASE WHEN g.name = 'GENERAL' THEN rounded ELSE greatest(rounded, in_force.multiplier) END,
