@@ -141,7 +141,7 @@ COMMENT ON FUNCTION yquota_internal.report_dimensions() IS
 CREATE FUNCTION yquota_internal.report_keys(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT coalesce(string_agg(quote_ident(key.name) || ', ', '' ORDER BY key.number), '')
+	RETURN (SELECT coalesce(string_agg(key.name || ', ', '' ORDER BY key.number), '')
 			FROM unnest(yquota_internal.report_dimensions()) WITH ORDINALITY AS key (name, number)
 			WHERE key.name = ANY (by));
 COMMENT ON FUNCTION yquota_internal.report_keys(text[]) IS
@@ -150,7 +150,7 @@ COMMENT ON FUNCTION yquota_internal.report_keys(text[]) IS
 CREATE FUNCTION yquota_internal.report_columns(by text[], of_table text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT string_agg(CASE WHEN dimension.name = ANY (by) THEN of_table || '.' || quote_ident(dimension.name)
+	RETURN (SELECT string_agg(CASE WHEN dimension.name = ANY (by) THEN of_table || '.' || dimension.name
 								   WHEN dimension.name = 'execution_type' THEN 'NULL::yquota.execution_type'
 								   ELSE 'NULL::text' END, ', ' ORDER BY dimension.number)
 			FROM unnest(yquota_internal.report_dimensions()) WITH ORDINALITY AS dimension (name, number));
