@@ -111,6 +111,8 @@ result 'no file includes a header of a higher floor' "$(awk '
 		if (depth > 3 && parts > 2 && path[2] == included[1]) check(path[2] "/" path[3], included[1] "/" included[2])
 	}' $sources)"
 
+result 'connectors have no C' "$(find src/connectors -name '*.[ch]')"
+
 # A file and its header count as one. Files that include each other, directly or through others,
 # must be understood together, so three are the maximum.
 result 'no more than three files include each other' "$(

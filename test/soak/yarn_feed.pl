@@ -1,4 +1,4 @@
-# The feed of docs/examples/yarn-feed runs in a real cluster. It has a pair of ResourceManagers, each in its own
+# The feed of src/connectors/yarn runs in a real cluster. It has a pair of ResourceManagers, each in its own
 # process, with one state store, and the nodes of Hadoop's MiniYARNCluster. The active ResourceManager is killed while
 # PostgreSQL is down, comes back as standby, takes over again, and is killed and restarted. A node is lost and comes
 # back. A separate account reads the ResourceManagers' own objects, in milliseconds, and every container must be
@@ -31,7 +31,7 @@ my %program;
 END { kill 'KILL', map { $_->{pid} } values %program }
 
 # Build a copy of the project, because its own files must not change.
-system_or_bail('cp', '-r', getcwd() . '/docs/examples/yarn-feed', $project);
+system_or_bail('cp', '-r', getcwd() . '/src/connectors/yarn', $project);
 my @maven = ('mvn', '-q', '-B', '-f', "$project/pom.xml");
 is(system(@maven, 'test-compile', 'dependency:build-classpath', '-Dmdep.includeScope=test', "-Dmdep.outputFile=$directory/class-path"), 0,
 	'the feed builds') or BAIL_OUT('there is no feed to test');
