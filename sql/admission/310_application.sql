@@ -39,8 +39,8 @@ CREATE TABLE yquota.application (
 	reservation_id text COLLATE "C",
 	keeps_containers boolean NOT NULL DEFAULT false,
 	hold_id bigint,
-	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
-	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
+	CONSTRAINT application_queue_check CHECK (queue IS NOT NULL OR state = 'REJECTED'),
+	CONSTRAINT application_finished_at_check CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
 -- Finds the live applications of a queue in a given state, which limits count.
 CREATE INDEX application_live_idx ON yquota.application (queue, state, username)

@@ -390,9 +390,9 @@ CREATE TABLE yquota.quota_grant (
 	booked_at timestamptz NOT NULL DEFAULT '-infinity',
 	transfer_id bigint REFERENCES yquota.credit_transfer,
 	takes_from bigint REFERENCES yquota.quota_grant,
-	CHECK (valid_from < expires_at),
-	CHECK ((kind = 'transfer') = (transfer_id IS NOT NULL)),
-	CHECK (takes_from IS NULL OR kind = 'transfer' AND amount < 0)
+	CONSTRAINT quota_grant_expires_at_check CHECK (valid_from < expires_at),
+	CONSTRAINT quota_grant_transfer_id_check CHECK ((kind = 'transfer') = (transfer_id IS NOT NULL)),
+	CONSTRAINT quota_grant_takes_from_check CHECK (takes_from IS NULL OR kind = 'transfer' AND amount < 0)
 );
 CREATE INDEX quota_grant_project_idx ON yquota.quota_grant (project);
 CREATE INDEX quota_grant_transfer_idx ON yquota.quota_grant (transfer_id) WHERE transfer_id IS NOT NULL;
@@ -414,9 +414,9 @@ COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer to which the row belongs; references credit_transfer; NULL for other kinds';
 COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all other rows';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes it safe to repeat the INSERT';
-COMMENT ON CONSTRAINT quota_grant_check1 ON yquota.quota_grant IS
+COMMENT ON CONSTRAINT quota_grant_transfer_id_check ON yquota.quota_grant IS
 	'Only transfer_credit() writes grants of kind "transfer", which have a transfer_id.';
-COMMENT ON CONSTRAINT quota_grant_check2 ON yquota.quota_grant IS
+COMMENT ON CONSTRAINT quota_grant_takes_from_check ON yquota.quota_grant IS
 	'Only a negative grant of kind "transfer" has takes_from.';
 
 -- The log of events and the books.

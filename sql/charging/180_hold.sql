@@ -23,10 +23,10 @@ CREATE TABLE yquota.hold (
 	replaced_amounts numeric[],
 	replaced_at timestamptz[],
 	of_submission boolean NOT NULL DEFAULT false,
-	CHECK (held_at < expires_at),
-	CHECK ((released_by IS NULL) = (released_at IS NULL)),
-	CHECK ((application_id IS NULL) = (reservation_id IS NOT NULL)),
-	CHECK ((reservation_id IS NULL) = (queue IS NULL))
+	CONSTRAINT hold_expires_at_check CHECK (held_at < expires_at),
+	CONSTRAINT hold_released_by_check CHECK ((released_by IS NULL) = (released_at IS NULL)),
+	CONSTRAINT hold_reservation_id_check CHECK ((application_id IS NULL) = (reservation_id IS NOT NULL)),
+	CONSTRAINT hold_queue_check CHECK ((reservation_id IS NULL) = (queue IS NULL))
 );
 CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL;
 CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;

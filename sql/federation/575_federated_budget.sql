@@ -58,18 +58,18 @@ CREATE TABLE yquota.budget_lease (
 	starts_on date NOT NULL,
 	cluster text COLLATE "C" NOT NULL,
 	share numeric NOT NULL CHECK (share > 0 AND share <= 1e30),
-	taken_off numeric NOT NULL DEFAULT 0 CHECK (taken_off >= 0 AND taken_off <= share),
+	taken_off numeric NOT NULL DEFAULT 0 CONSTRAINT budget_lease_taken_off_check CHECK (taken_off >= 0 AND taken_off <= share),
 	valid_from timestamptz NOT NULL,
-	expires_at timestamptz NOT NULL CHECK (expires_at > valid_from),
+	expires_at timestamptz NOT NULL CONSTRAINT budget_lease_expires_at_check CHECK (expires_at > valid_from),
 	offered_at timestamptz NOT NULL,
 	offered_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
 	taken_at timestamptz,
 	spent numeric CHECK (spent >= 0 AND spent <= 1e60),
 	reported_at timestamptz,
-	returned numeric CHECK (returned >= 0 AND returned <= share - taken_off),
+	returned numeric CONSTRAINT budget_lease_returned_check CHECK (returned >= 0 AND returned <= share - taken_off),
 	settled_at timestamptz,
 	problem text,
-	CHECK ((settled_at IS NULL) = (returned IS NULL))
+	CONSTRAINT budget_lease_settled_at_check CHECK ((settled_at IS NULL) = (returned IS NULL))
 );
 CREATE INDEX budget_lease_period_idx ON yquota.budget_lease (project, period, starts_on);
 CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_at);

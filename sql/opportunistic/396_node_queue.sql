@@ -22,12 +22,12 @@ CREATE TABLE yquota.node_queue (
 	waited interval NOT NULL,
 	pauses integer NOT NULL CHECK (pauses >= 0),
 	made_room_for text COLLATE "C",
-	left_at timestamptz CHECK ((left_at IS NOT NULL) = (state = 'GONE')),
-	left_reason text CHECK ((left_reason IS NOT NULL) = (state = 'GONE')
+	left_at timestamptz CONSTRAINT node_queue_left_at_check CHECK ((left_at IS NOT NULL) = (state = 'GONE')),
+	left_reason text CONSTRAINT node_queue_left_reason_check CHECK ((left_reason IS NOT NULL) = (state = 'GONE')
 		AND left_reason IN ('ended', 'killed', 'rejected', 'shed', 'lost')),
 	exit_status integer,
 	diagnostics text,
-	queue_limit integer CHECK ((queue_limit IS NOT NULL) = (left_reason IS NOT NULL AND left_reason IN ('rejected', 'shed'))),
+	queue_limit integer CONSTRAINT node_queue_queue_limit_check CHECK ((queue_limit IS NOT NULL) = (left_reason IS NOT NULL AND left_reason IN ('rejected', 'shed'))),
 	is_acknowledged boolean NOT NULL,
 	told_execution_type yquota.execution_type NOT NULL,
 	told_allocation yquota.resource NOT NULL,

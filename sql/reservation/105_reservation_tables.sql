@@ -60,8 +60,8 @@ CREATE TABLE yquota.reservation_definition (
 	repeats_allocation boolean NOT NULL DEFAULT false,
 	quoted_cost numeric,
 	PRIMARY KEY (reservation_id, version),
-	CHECK (arrival < deadline),
-	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
+	CONSTRAINT reservation_definition_deadline_check CHECK (arrival < deadline),
+	CONSTRAINT reservation_definition_ended_at_check CHECK ((ended_at IS NULL) = (ended_by IS NULL))
 );
 -- Finds the definitions in force at a time. Decisions also read all repeating definitions, early
 -- and late ones.

@@ -14,9 +14,9 @@ CREATE TABLE yquota.resource_request (
 	count integer NOT NULL CHECK (count >= 0),
 	allocation yquota.resource NOT NULL,
 	relax_locality boolean NOT NULL,
-	label text COLLATE "C" CHECK ((label IS NOT NULL) = (resource_name = '*')),
+	label text COLLATE "C" CONSTRAINT resource_request_label_check CHECK ((label IS NOT NULL) = (resource_name = '*')),
 	execution_type yquota.execution_type NOT NULL,
-	first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
+	first_seen_at timestamptz CONSTRAINT resource_request_first_seen_at_check CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
 	expected_duration interval,
 	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name)
 ) WITH (fillfactor = 50);
@@ -116,9 +116,9 @@ CREATE TABLE yquota.decision (
 	locality text CHECK (locality IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
 	priority integer NOT NULL,
 	allocation_request_id bigint NOT NULL,
-	unreserved_node text COLLATE "C" CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
+	unreserved_node text COLLATE "C" CONSTRAINT decision_unreserved_node_check CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
 	decided_at timestamptz NOT NULL,
-	advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
+	advised boolean NOT NULL DEFAULT false CONSTRAINT decision_advised_check CHECK (NOT advised OR decision = 'killed'),
 	farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
 	diagnostics text,
 	execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED'

@@ -105,6 +105,8 @@ SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN 
 SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
 				  WHERE c.relkind = 'r' AND a.attname = 'container_id' AND a.attcollation <> (SELECT oid FROM pg_collation WHERE collname = 'C' AND collnamespace = 'pg_catalog'::regnamespace)$$,
 				'container ids sort bytewise in every table');
+SELECT is_empty($$SELECT k.conrelid::regclass, k.conname FROM pg_constraint AS k JOIN own_relation AS c ON c.oid = k.conrelid WHERE k.conname ~ '[0-9]$'$$,
+				'no constraint has a number in place of a name');
 
 --
 -- Every object has a comment
