@@ -338,11 +338,11 @@ CREATE FUNCTION yquota_internal.page_style() RETURNS text
 		'.wide{overflow:visible;background:none}figure,tr,.sums{break-inside:avoid}h2,h3,figcaption{break-after:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}';
 COMMENT ON FUNCTION yquota_internal.page_style() IS 'Return the style of texts and tables, for light and dark screens, narrow screens and paper';
 
-CREATE FUNCTION yquota_internal.html_page(title text, explanation text, body text) RETURNS text
+CREATE FUNCTION yquota_internal.html_page(title text, explanation text, body text, style text DEFAULT yquota_internal.chart_style()) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>'
-		|| yquota_internal.html(title) || '</title><style>' || yquota_internal.page_style() || yquota_internal.chart_style()
+		|| yquota_internal.html(title) || '</title><style>' || yquota_internal.page_style() || style
 		|| '</style></head><body><h1>' || yquota_internal.html(title) || '</h1><p>' || yquota_internal.html(explanation) || '</p>' || body || '</body></html>';
-COMMENT ON FUNCTION yquota_internal.html_page(text, text, text) IS
-	'Make a page around a body that is HTML already';
+COMMENT ON FUNCTION yquota_internal.html_page(text, text, text, text) IS
+	'Make a page around a body that is HTML already.  style is added to the style of all pages';

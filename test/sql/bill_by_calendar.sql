@@ -75,7 +75,7 @@ CREATE VIEW compared AS
 	FROM yquota.project AS p, yquota.billing_period AS period ORDER BY 1, 2;
 TABLE compared;
 CREATE TABLE issued AS SELECT p.name, period.ends_at, b.* FROM yquota.project AS p, yquota.billing_period AS period, yquota.bill_by_calendar(p.name, period.ends_at) AS b;
-SELECT substring(yquota.bill_html('lab', '2026-04-01') FROM '<h2>.*</table>');
+SELECT substring(yquota.bill_html('lab', '2026-04-01') FROM '<h2>Charges by calendar.*(?=<h2>Appendix)');
 SELECT yquota.bill_html('lab', '2026-03-01') ~ 'by calendar' AS names_calendars;
 SELECT * FROM yquota.verify();
 
