@@ -272,6 +272,41 @@ $$;
 COMMENT ON FUNCTION yquota_internal.bill_calendars(timestamptz, timestamptz, timestamptz) IS
 	'Divide the charges of a period by the calendars that were open, and store the sums for bills.  Only rows that were booked up to an instant are on the bill';
 
+CREATE FUNCTION yquota_internal.bill_period_name(starts_at timestamptz, ends_at timestamptz, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT CASE WHEN first.day IS NOT DISTINCT FROM date_trunc('month', last.day)::date
+							 AND extract(day FROM last.day + 1) = 1
+						THEN to_char(last.day, 'YYYY-MM') ELSE to_char(last.day, 'YYYY-MM-DD') END
+			FROM (SELECT yquota_internal.billing_day(ends_at, zone) - 1 AS day) AS last
+			CROSS JOIN LATERAL (
+				SELECT CASE WHEN isfinite(starts_at) THEN yquota_internal.billing_day(starts_at, zone)
+							ELSE date_trunc('month', last.day)::date END AS day) AS first);
+COMMENT ON FUNCTION yquota_internal.bill_period_name(timestamptz, timestamptz, text) IS
+	'Return the part of a bill''s number that names the period: the month, such as 2026-03, or the last day of any other period.  The first period is named by its last month';
+
+CREATE FUNCTION yquota_internal.issue_bills(period_end timestamptz, issued_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		INSERT INTO yquota.issued_bill (project, ends_at, number, cluster, starts_at, issued_at, addressee,
+										currency, symbol, credits_per_unit, places)
+		SELECT project.name, period_end,
+			   concat_ws('/', period.name, (SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), project.name),
+			   yquota.cluster_name(), period.starts_at, issue_bills.issued_at, project.billing_contact,
+			   (currency.in_force).code, (currency.in_force).symbol,
+			   coalesce((currency.in_force).credits_per_unit, 1), coalesce((currency.in_force).places, 2)
+		FROM (SELECT before.starts_at,
+					 yquota_internal.bill_period_name(before.starts_at, period_end, yquota_internal.billing_timezone()) AS name
+			  FROM (SELECT coalesce(max(last.until), '-infinity') AS starts_at
+					FROM yquota.closed_period AS last WHERE last.until < period_end) AS before
+			  OFFSET 0) AS period
+		CROSS JOIN (SELECT yquota_internal.currency_at(period_end - interval '1 microsecond') AS in_force OFFSET 0) AS currency
+		CROSS JOIN yquota.project;
+$$;
+COMMENT ON FUNCTION yquota_internal.issue_bills(timestamptz, timestamptz) IS
+	'Issue a bill of a period to each project';
+
 CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -295,6 +330,7 @@ BEGIN
 	PERFORM yquota_internal.bill_calendars(period.starts_at, period_end, booked_until)
 	FROM yquota_internal.period AS period
 	WHERE period.until = period_end;
+	PERFORM yquota_internal.issue_bills(period_end, now_at);
 	-- all later postings get a later booking time
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', yquota_internal.instant_text(period_end)));
 	RETURN booked_until;

@@ -4,16 +4,22 @@
 -- bill never changes.  Its closing balance is the opening balance of the next bill.  All later bookings are on the
 -- next bill.  They concern the next period, or correct earlier ones.
 
-CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestamptz, closed_at timestamptz) RETURNS numeric
+CREATE FUNCTION yquota_internal.billed_balances(projects text[], ends_at timestamptz, closed_at timestamptz)
+	RETURNS TABLE (project text, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	RETURN trim_scale(
-		coalesce((SELECT sum(credit.granted - credit.lost) FROM yquota_internal.billed_credit AS credit
-				  WHERE credit.project = projects[1] AND credit.until <= ends_at), 0)
-		- coalesce((SELECT sum(cost.amount)
-					FROM yquota_internal.booked_cost('-infinity', ends_at, '{}', closed_at, of_projects => projects) AS cost), 0));
-COMMENT ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) IS
-	'Return the balance at the end of a billed period: the billed credit of the first project, less the billed cost of all given projects';
+	AS $$
+		SELECT booked.project, sum(booked.amount)
+		FROM (SELECT credit.project, credit.granted - credit.lost AS amount
+			  FROM yquota_internal.billed_credit AS credit
+			  WHERE credit.project = projects[1] AND credit.until <= ends_at
+			  UNION ALL
+			  SELECT cost.project, - cost.amount
+			  FROM yquota_internal.booked_cost('-infinity', ends_at, '{project}', closed_at, of_projects => projects) AS cost) AS booked
+		GROUP BY booked.project;
+$$;
+COMMENT ON FUNCTION yquota_internal.billed_balances(text[], timestamptz, timestamptz) IS
+	'Return the part of each project in a balance at the end of a billed period.  The part is the billed credit of the first project, less the billed cost of the project itself';
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -53,9 +59,130 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_bill(text, timestamptz) IS
 	'Refuse a bill of a period that has not been closed, or of a project that the reader may not see';
 
-CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz)
+CREATE FUNCTION yquota_internal.check_bill_detail(detail text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF detail IS NULL THEN
+		RAISE EXCEPTION 'detail of a bill must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF detail NOT IN ('queue', 'user', 'application') THEN
+		RAISE EXCEPTION 'unknown detail of a bill: "%"', detail
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Use queue, user or application.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_bill_detail(text) IS
+	'Refuse an unknown detail of a bill';
+
+CREATE TYPE yquota_internal.bill_entry AS (
+	place integer,
+	item text,
+	subject text,
+	queue text,
+	username text,
+	application_id text,
+	corrected_period timestamptz,
+	reason text,
+	grant_id bigint,
+	resource_type text,
+	resource_seconds numeric,
+	amount numeric
+);
+COMMENT ON TYPE yquota_internal.bill_entry IS
+	'Exact line of a bill, without balances';
+COMMENT ON COLUMN yquota_internal.bill_entry.place IS 'position of the item on the bill';
+
+CREATE FUNCTION yquota_internal.billed_grants(project text, ends_at timestamptz) RETURNS SETOF yquota_internal.bill_entry
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT side.place, side.item, credit.project, NULL::text, NULL::text, NULL::text, NULL::timestamptz, credit.reason, credit.grant_id,
+			   NULL::text, NULL::numeric, side.amount
+		FROM yquota_internal.billed_credit AS credit
+		LEFT JOIN yquota.quota_grant AS given ON given.grant_id = credit.grant_id AND given.kind = 'transfer'
+		CROSS JOIN LATERAL (VALUES (CASE WHEN given.grant_id IS NULL THEN 3 ELSE 4 END, coalesce(given.kind, 'grant'), credit.granted),
+								   (5, 'expired', - credit.lost)) AS side (place, item, amount)
+		WHERE credit.project = billed_grants.project AND credit.until = billed_grants.ends_at AND side.amount <> 0;
+$$;
+COMMENT ON FUNCTION yquota_internal.billed_grants(text, timestamptz) IS
+	'Return the lines of a bill about grants, transfers, and what expired of them';
+
+-- Lines about applications are in an appendix, after the closing balance.
+CREATE FUNCTION yquota_internal.billed_costs(projects text[], ends_at timestamptz, detail text) RETURNS SETOF yquota_internal.bill_entry
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH cost AS (
+			SELECT charged.project, charged.queue, charged.username, charged.application_id, NULL::timestamptz AS corrected_period, charged.amount
+			FROM yquota_internal.billed_period(ends_at) AS billed
+			CROSS JOIN LATERAL yquota_internal.booked_cost(billed.starts_at, ends_at, '{project,queue,username,application_id}',
+														   billed.closed_at, of_projects => projects) AS charged
+			UNION ALL
+			SELECT changed.project, changed.queue, changed.username, changed.application_id, earlier.until, changed.amount
+			FROM yquota_internal.billed_period(ends_at) AS billed
+			CROSS JOIN yquota_internal.period AS earlier
+			CROSS JOIN LATERAL yquota_internal.booked_cost(earlier.starts_at, earlier.until, '{project,queue,username,application_id}',
+														   billed.closed_at, billed.closed_before, projects) AS changed
+			WHERE earlier.until < ends_at
+		)
+		SELECT CASE WHEN cost.corrected_period IS NULL THEN 6 ELSE 7 END + section.places,
+			   section.prefix || CASE WHEN cost.corrected_period IS NULL THEN 'charge' ELSE 'correction' END,
+			   cost.project, cost.queue, CASE WHEN section.names_user THEN cost.username END,
+			   CASE WHEN section.prefix <> '' THEN cost.application_id END, cost.corrected_period, NULL::text, NULL::bigint,
+			   NULL::text, NULL::numeric, trim_scale(- sum(cost.amount))
+		FROM (VALUES (0, '', detail = 'user', true),
+					 (5, 'application ', true, detail = 'application')) AS section (places, prefix, names_user, is_asked)
+		CROSS JOIN cost
+		WHERE section.is_asked
+		GROUP BY 1, 2, 3, 4, 5, 6, 7
+		HAVING sum(cost.amount) <> 0;
+$$;
+COMMENT ON FUNCTION yquota_internal.billed_costs(text[], timestamptz, text) IS
+	'Return the lines of a bill about charges and corrections.  Places of lines about applications are after that of the closing balance';
+
+-- A project that did not exist when the period was closed got no bill.
+CREATE FUNCTION yquota_internal.bill_terms(project text, ends_at timestamptz) RETURNS yquota.issued_bill
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN coalesce(
+		(SELECT issued FROM yquota.issued_bill AS issued
+		 WHERE issued.project = bill_terms.project AND issued.ends_at = bill_terms.ends_at),
+		ROW(project, ends_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2)::yquota.issued_bill);
+COMMENT ON FUNCTION yquota_internal.bill_terms(text, timestamptz) IS
+	'Return the issued bill of a project, or a row without number and currency if none was issued';
+
+CREATE FUNCTION yquota_internal.round_for_bill(amount numeric, bill yquota.issued_bill) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN yquota_internal.divide_half_even(amount, (bill).credits_per_unit, (bill).places);
+COMMENT ON FUNCTION yquota_internal.round_for_bill(numeric, yquota.issued_bill) IS
+	'Convert credits to the currency of a bill, rounded half to even';
+
+CREATE FUNCTION yquota_internal.have_equal_terms(one yquota.issued_bill, other yquota.issued_bill) RETURNS boolean
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN (one).currency IS NOT DISTINCT FROM (other).currency
+		AND (one).credits_per_unit = (other).credits_per_unit AND (one).places = (other).places;
+COMMENT ON FUNCTION yquota_internal.have_equal_terms(yquota.issued_bill, yquota.issued_bill) IS
+	'Tell whether amounts of two bills are converted and rounded in the same way';
+
+CREATE FUNCTION yquota_internal.describe_conversion(source text, converted yquota.issued_bill, bill yquota.issued_bill) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN format('%s converted from %s to %s', source,
+				  coalesce(format('%s credits per %s', trim_scale((converted).credits_per_unit), (converted).currency), 'credits'),
+				  coalesce(format('%s credits per %s', trim_scale((bill).credits_per_unit), (bill).currency), 'credits'));
+COMMENT ON FUNCTION yquota_internal.describe_conversion(text, yquota.issued_bill, yquota.issued_bill) IS
+	'Say what a line "conversion" of a bill converts';
+
+-- Rounding is done for each project by itself.  The sums of a bill are therefore those of the bills of sub-projects.
+-- Lines that an earlier bill has issued keep its currency; a line "conversion" has what they differ by.
+CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz, detail text)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
-				   corrected_period timestamptz, reason text, amount numeric)
+				   corrected_period timestamptz, corrected_bill text, reason text,
+				   resource_type text, resource_seconds numeric, quantity numeric, unit text, unit_price numeric,
+				   amount numeric, currency text, rounded numeric)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
@@ -63,75 +190,119 @@ AS $$
 DECLARE
 	period record;
 	projects text[];
+	bill yquota.issued_bill;
+	last_bill yquota.issued_bill;
 BEGIN
 	PERFORM yquota_internal.check_bill(bill_as_owner.project, bill_as_owner.ends_at);
+	PERFORM yquota_internal.check_bill_detail(bill_as_owner.detail);
 	SELECT * INTO period FROM yquota_internal.billed_period(bill_as_owner.ends_at);
 	projects := yquota_internal.family_of(bill_as_owner.project);
+	bill := yquota_internal.bill_terms(bill_as_owner.project, bill_as_owner.ends_at);
+	last_bill := CASE WHEN isfinite(period.starts_at) THEN yquota_internal.bill_terms(bill_as_owner.project, period.starts_at) ELSE bill END;
 	RETURN QUERY
-	WITH entry (place, item, subject, queue, username, application_id, corrected_period, reason, grant_id, amount) AS MATERIALIZED (
-		SELECT 1, 'opening balance', bill_as_owner.project, NULL::text, NULL::text, NULL::text, NULL::timestamptz, NULL::text, NULL::bigint,
-			   CASE WHEN isfinite(period.starts_at)
-					THEN yquota_internal.billed_balance(projects, period.starts_at, period.closed_before) ELSE 0 END
-		UNION ALL
-		SELECT side.place, side.item, credit.project, NULL, NULL, NULL, NULL, credit.reason, credit.grant_id, side.amount
-		FROM yquota_internal.billed_credit AS credit
-		LEFT JOIN yquota.quota_grant AS given ON given.grant_id = credit.grant_id AND given.kind = 'transfer'
-		CROSS JOIN LATERAL (VALUES (CASE WHEN given.grant_id IS NULL THEN 2 ELSE 3 END, coalesce(given.kind, 'grant'), credit.granted),
-								   (4, 'expired', - credit.lost)) AS side (place, item, amount)
-		WHERE credit.project = bill_as_owner.project AND credit.until = bill_as_owner.ends_at AND side.amount <> 0
-		UNION ALL
-		SELECT 5, 'charge', cost.project, cost.queue, cost.username, cost.application_id, NULL, NULL, NULL, - cost.amount
-		FROM yquota_internal.booked_cost(period.starts_at, bill_as_owner.ends_at, '{project,queue,username,application_id}',
-										 period.closed_at, of_projects => projects) AS cost
-		WHERE cost.amount <> 0
-		UNION ALL
-		SELECT 6, 'correction', cost.project, cost.queue, cost.username, cost.application_id, earlier.until, NULL, NULL, - cost.amount
-		FROM yquota_internal.period AS earlier
-		CROSS JOIN LATERAL yquota_internal.booked_cost(
-			earlier.starts_at, earlier.until, '{project,queue,username,application_id}',
-			period.closed_at, period.closed_before, projects) AS cost
-		WHERE earlier.until < bill_as_owner.ends_at AND cost.amount <> 0
+	WITH opening AS MATERIALIZED (
+		SELECT before.project, before.amount
+		FROM yquota_internal.billed_balances(projects, period.starts_at, period.closed_before) AS before
+		WHERE isfinite(period.starts_at)
+	), entry AS MATERIALIZED (
+		SELECT written.*, terms.of_line, yquota_internal.round_for_bill(written.amount, terms.of_line) AS rounded,
+			   NOT yquota_internal.have_equal_terms(terms.of_line, bill) AS is_converted,
+			   (terms.of_line).currency IS NOT DISTINCT FROM bill.currency AS is_summed
+		FROM (SELECT * FROM yquota_internal.billed_grants(bill_as_owner.project, bill_as_owner.ends_at)
+			  UNION ALL
+			  SELECT * FROM yquota_internal.billed_costs(projects, bill_as_owner.ends_at, bill_as_owner.detail)) AS written
+		LEFT JOIN (SELECT earlier.until, yquota_internal.bill_terms(bill_as_owner.project, earlier.until) AS issued
+				   FROM yquota_internal.period AS earlier) AS corrected ON corrected.until = written.corrected_period
+		CROSS JOIN LATERAL (SELECT CASE WHEN (corrected.issued).number IS NULL THEN bill ELSE corrected.issued END AS of_line) AS terms
+	), converted AS (
+		SELECT entry.subject, entry.of_line, sum(entry.amount) AS amount, coalesce(sum(entry.rounded) FILTER (WHERE entry.is_summed), 0) AS shown
+		FROM entry WHERE entry.is_converted AND entry.place < 10
+		GROUP BY entry.subject, entry.of_line
+	), own AS (
+		SELECT part.project, sum(part.opening) AS opening, sum(part.opening + part.change) AS closing, sum(part.shown) AS shown
+		FROM (SELECT opening.project, opening.amount AS opening, 0 AS change, 0 AS shown FROM opening
+			  UNION ALL
+			  SELECT entry.subject, 0, entry.amount, CASE WHEN entry.is_converted THEN 0 ELSE entry.rounded END FROM entry WHERE entry.place < 10
+			  UNION ALL
+			  SELECT converted.subject, 0, 0, yquota_internal.round_for_bill(converted.amount, bill) FROM converted) AS part
+		GROUP BY part.project
 	), page AS (
-		SELECT entry.* FROM entry
+		SELECT 1 AS place, 'opening balance' AS item, bill_as_owner.project AS subject, NULL AS queue, NULL AS username, NULL AS application_id,
+			   NULL::timestamptz AS corrected_period, NULL AS corrected_bill, NULL AS reason, NULL::bigint AS grant_id, NULL AS resource_type, NULL::numeric AS resource_seconds,
+			   coalesce(trim_scale(sum(opening.amount)), 0) AS amount, last_bill.currency, coalesce(sum(yquota_internal.round_for_bill(opening.amount, last_bill)), yquota_internal.round_for_bill(0, last_bill)) AS rounded
+		FROM opening
 		UNION ALL
-		SELECT 7, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, trim_scale(sum(entry.amount))
+		SELECT 2, 'conversion', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL,
+			   yquota_internal.describe_conversion(concat_ws(' ', 'balance of bill', last_bill.number), last_bill, bill), NULL, NULL, NULL, 0, bill.currency,
+			   sum(yquota_internal.round_for_bill(opening.amount, bill))
+			   - CASE WHEN last_bill.currency IS NOT DISTINCT FROM bill.currency THEN sum(yquota_internal.round_for_bill(opening.amount, last_bill)) ELSE 0 END
+		FROM opening
+		WHERE NOT yquota_internal.have_equal_terms(last_bill, bill)
+		HAVING count(*) > 0
+		UNION ALL
+		SELECT entry.place, entry.item, entry.subject, entry.queue, entry.username, entry.application_id, entry.corrected_period,
+			   CASE WHEN entry.corrected_period IS NOT NULL THEN (entry.of_line).number END, entry.reason, entry.grant_id,
+			   entry.resource_type, entry.resource_seconds, entry.amount, (entry.of_line).currency, entry.rounded
 		FROM entry
+		UNION ALL
+		SELECT 8, 'conversion', converted.subject, NULL, NULL, NULL, (converted.of_line).ends_at, (converted.of_line).number,
+			   yquota_internal.describe_conversion('adjustment of bill ' || (converted.of_line).number, converted.of_line, bill), NULL, NULL, NULL, 0, bill.currency,
+			   yquota_internal.round_for_bill(converted.amount, bill) - converted.shown
+		FROM converted
+		UNION ALL
+		SELECT 9, 'rounding', own.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, bill.currency, rounding.difference
+		FROM own
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.round_for_bill(own.closing, bill) - yquota_internal.round_for_bill(own.opening, bill) - own.shown AS difference) AS rounding
+		WHERE rounding.difference <> 0
+		UNION ALL
+		SELECT 10, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+			   coalesce(trim_scale(sum(own.closing)), 0), bill.currency, coalesce(sum(yquota_internal.round_for_bill(own.closing, bill)), yquota_internal.round_for_bill(0, bill))
+		FROM own
 	)
 	SELECT row_number() OVER (ORDER BY page.place, page.corrected_period, page.subject COLLATE "C", page.queue COLLATE "C",
-									   page.username COLLATE "C", page.application_id COLLATE "C", page.grant_id)::integer AS line,
-		   page.item, page.subject, page.queue, page.username, page.application_id, page.corrected_period, page.reason, page.amount
+									   page.username COLLATE "C", page.application_id COLLATE "C", page.grant_id, page.resource_type COLLATE "C")::integer AS line,
+		   page.item, page.subject, page.queue, page.username, page.application_id, page.corrected_period, page.corrected_bill,
+		   CASE WHEN page.item LIKE '%correction' THEN 'adjustment of bill ' || page.corrected_bill ELSE page.reason END,
+		   page.resource_type, page.resource_seconds, NULL::numeric, NULL::text, NULL::numeric, page.amount, page.currency, page.rounded
 	FROM page
 	ORDER BY 1;
 END;
 $$;
-COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz, text) IS
 	'The result of bill() for the calling role';
 
-CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
+CREATE FUNCTION yquota.bill(project text, ends_at timestamptz, detail text DEFAULT 'queue')
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
-				   corrected_period timestamptz, reason text, amount numeric)
+				   corrected_period timestamptz, corrected_bill text, reason text,
+				   resource_type text, resource_seconds numeric, quantity numeric, unit text, unit_price numeric,
+				   amount numeric, currency text, rounded numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.bill(text, timestamptz) IS
-	'Return the bill of a project and its sub-projects for the closed period that ends at an instant.  A bill never changes.  It has the opening balance, the grants and what expired of them, charges, corrections of earlier bills, and the closing balance, which is the sum';
+COMMENT ON FUNCTION yquota.bill(text, timestamptz, text) IS
+	'Return the bill of a project and its sub-projects for the closed period that ends at an instant.  A bill never changes.  It has the opening balance, the grants and what expired of them, charges, corrections of earlier bills, and the closing balance, which is the sum.  Charges are added up by queue, or by queue and user.  With the detail application, they are listed by application after the closing balance, too';
 
-CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
+CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date, detail text)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
-				   corrected_period timestamptz, reason text, amount numeric)
+				   corrected_period timestamptz, corrected_bill text, reason text,
+				   resource_type text, resource_seconds numeric, quantity numeric, unit text, unit_price numeric,
+				   amount numeric, currency text, rounded numeric)
 	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		SELECT * FROM yquota_internal.bill_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
+		SELECT * FROM yquota_internal.bill_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()), detail);
 $$;
-COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, date) IS
+COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, date, text) IS
 	'The result of bill() for the calling role';
 
-CREATE FUNCTION yquota.bill(project text, ends_at date)
+CREATE FUNCTION yquota.bill(project text, ends_at date, detail text DEFAULT 'queue')
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
-				   corrected_period timestamptz, reason text, amount numeric)
+				   corrected_period timestamptz, corrected_bill text, reason text,
+				   resource_type text, resource_seconds numeric, quantity numeric, unit text, unit_price numeric,
+				   amount numeric, currency text, rounded numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.bill(text, date) IS
+COMMENT ON FUNCTION yquota.bill(text, date, text) IS
 	'Return the bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills';
 
 CREATE FUNCTION yquota_internal.bill_by_calendar_as_owner(project text, ends_at timestamptz)

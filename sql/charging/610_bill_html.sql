@@ -59,32 +59,25 @@ CREATE TYPE yquota_internal.bill_line AS (
 	username text,
 	application_id text,
 	name text,
-	amount numeric,
 	shown numeric
 );
 COMMENT ON TYPE yquota_internal.bill_line IS
 	'Line of a page of a bill';
 COMMENT ON COLUMN yquota_internal.bill_line.name IS 'item, in words; HTML already';
-COMMENT ON COLUMN yquota_internal.bill_line.amount IS 'credits';
-COMMENT ON COLUMN yquota_internal.bill_line.shown IS 'credits, rounded';
+COMMENT ON COLUMN yquota_internal.bill_line.shown IS 'rounded amount';
 
-CREATE FUNCTION yquota_internal.bill_lines(project text, ends_at timestamptz, zone text) RETURNS yquota_internal.bill_line[]
+CREATE FUNCTION yquota_internal.bill_lines(project text, ends_at timestamptz) RETURNS yquota_internal.bill_line[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- each line shows the change of the rounded balance, so that the displayed lines add up
 	RETURN ARRAY(
 		SELECT ROW(b.line, b.item, b.subject, b.queue, b.username, b.application_id,
-				   concat(upper(left(b.item, 1) COLLATE "C"), substr(b.item, 2), CASE WHEN b.reason <> '' THEN ': ' || yquota_internal.html(b.reason) END,
-						  CASE WHEN corrected.until IS NOT NULL THEN ' of ' || yquota_internal.period_in_words(corrected.starts_at, corrected.until, zone) END),
-				   b.amount,
-				   CASE WHEN b.item = 'closing balance' THEN round(b.amount, 2)
-						ELSE round(sum(b.amount) OVER before_and_this, 2) - round(sum(b.amount) OVER before_and_this - b.amount, 2) END)::yquota_internal.bill_line
-		FROM yquota_internal.bill_as_owner(project, ends_at) AS b
-		LEFT JOIN yquota_internal.period AS corrected ON corrected.until = b.corrected_period
-		WINDOW before_and_this AS (ORDER BY b.line)
+				   concat(upper(left(named.item, 1) COLLATE "C"), substr(named.item, 2), CASE WHEN b.reason <> '' THEN ': ' || yquota_internal.html(b.reason) END),
+				   b.rounded)::yquota_internal.bill_line
+		FROM yquota_internal.bill_as_owner(project, ends_at, 'application') AS b
+		CROSS JOIN LATERAL (SELECT replace(b.item, 'application ', '') AS item) AS named
 		ORDER BY b.line);
-COMMENT ON FUNCTION yquota_internal.bill_lines(text, timestamptz, text) IS
-	'Return the lines of a bill, rounded so that they add up to the closing balance';
+COMMENT ON FUNCTION yquota_internal.bill_lines(text, timestamptz) IS
+	'Return the lines of a bill, with those of its appendix';
 
 CREATE FUNCTION yquota_internal.bill_sums(lines yquota_internal.bill_line[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -92,7 +85,7 @@ CREATE FUNCTION yquota_internal.bill_sums(lines yquota_internal.bill_line[]) RET
 	BEGIN ATOMIC
 		SELECT concat('<dl class="sums">', string_agg(yquota_internal.report_figure(i.name, yquota_internal.html_cents(i.shown)), '' ORDER BY i.place), '</dl>')
 		FROM (SELECT upper(left(l.item, 1) COLLATE "C") || substr(l.item, 2) AS name, min(l.line) AS place, sum(l.shown) AS shown
-			  FROM unnest(lines) AS l GROUP BY l.item) AS i;
+			  FROM unnest(lines) AS l WHERE l.item NOT LIKE 'application%' GROUP BY l.item) AS i;
 	END;
 COMMENT ON FUNCTION yquota_internal.bill_sums(yquota_internal.bill_line[]) IS 'Make the figures of a bill, one for each item';
 
@@ -100,12 +93,13 @@ CREATE FUNCTION yquota_internal.bill_statement(lines yquota_internal.bill_line[]
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT concat('<h2>Statement</h2><div class="bill">', yquota_internal.html_table('{Item,Project,Queue,Credits}',
+		SELECT concat('<h2>Statement</h2><div class="bill">', yquota_internal.html_table('{Item,Project,Queue,Amount}',
 			string_agg(format('<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
 				CASE WHEN s.item = 'closing balance' THEN ' class="sum"' END, s.name, yquota_internal.html(s.subject),
 				CASE WHEN s.item IN ('charge', 'correction') THEN yquota_internal.html(s.queue) END, yquota_internal.html_cents(s.shown)), '' ORDER BY s.place), 1), '</div>')
 		FROM (SELECT l.item, l.name, l.subject, l.queue, min(l.line) AS place, sum(l.shown) AS shown
 			  FROM unnest(lines) AS l
+			  WHERE l.item NOT LIKE 'application%'
 			  GROUP BY l.item, l.name, l.subject, l.queue, CASE WHEN l.item NOT IN ('charge', 'correction') THEN l.line END) AS s;
 	END;
 COMMENT ON FUNCTION yquota_internal.bill_statement(yquota_internal.bill_line[]) IS
@@ -120,7 +114,7 @@ CREATE FUNCTION yquota_internal.bill_applications(lines yquota_internal.bill_lin
 		WITH application AS (
 			SELECT l.*, known.beginning, coalesce(substr(l.application_id, length(known.beginning) + 1), l.application_id, 'no application') AS ending
 			FROM unnest(lines) AS l CROSS JOIN LATERAL (SELECT substring(l.application_id FROM '^(application_[0-9]+_)[0-9]+$')) AS known (beginning)
-			WHERE l.item IN ('charge', 'correction')
+			WHERE l.item LIKE 'application%'
 		), owner AS (
 			SELECT a.name, a.subject, a.queue, a.beginning, a.username, min(a.line) AS place, sum(a.shown) AS shown,
 				   concat('<tr><th>', yquota_internal.html(a.username), '<th>', yquota_internal.cents_text(sum(a.shown)),
@@ -141,26 +135,23 @@ CREATE FUNCTION yquota_internal.bill_applications(lines yquota_internal.bill_lin
 COMMENT ON FUNCTION yquota_internal.bill_applications(yquota_internal.bill_line[]) IS
 	'List the charges of applications by project, queue and user; NULL without charges';
 
-CREATE FUNCTION yquota_internal.bill_divided(lines yquota_internal.bill_line[], project text, ends_at timestamptz) RETURNS text
+CREATE FUNCTION yquota_internal.bill_divided(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH divided AS (
-			SELECT b.calendars, b.subject, row_number() OVER by_calendar AS place,
-				   round(before.amount + sum(b.amount) OVER by_calendar, 2) - round(before.amount + sum(b.amount) OVER by_calendar - b.amount, 2) AS shown
+			SELECT b.calendars, b.subject, row_number() OVER (ORDER BY b.calendars COLLATE "C" NULLS LAST, b.subject COLLATE "C") AS place,
+				   yquota_internal.round_for_bill(b.amount, yquota_internal.bill_terms(project, ends_at)) AS shown
 			FROM yquota_internal.bill_by_calendar_as_owner(project, ends_at) AS b
-			CROSS JOIN (SELECT coalesce(sum(l.amount), 0) AS amount FROM unnest(lines) AS l
-						WHERE l.line < (SELECT min(charge.line) FROM unnest(lines) AS charge WHERE charge.item = 'charge')) AS before
-			WINDOW by_calendar AS (ORDER BY b.calendars COLLATE "C" NULLS LAST, b.subject COLLATE "C")
 		)
-		SELECT '<h2>Charges by calendar</h2><div class="bill">' || yquota_internal.html_table('{Calendars,Project,Credits}',
+		SELECT '<h2>Charges by calendar</h2><div class="bill">' || yquota_internal.html_table('{Calendars,Project,Amount}',
 				string_agg(yquota_internal.html_row(CASE WHEN divided.calendars IS NULL THEN 'none' ELSE yquota_internal.html(divided.calendars) END,
 					yquota_internal.html(divided.subject), yquota_internal.html_cents(divided.shown)), '' ORDER BY divided.place), 1) || '</div>'
 		FROM divided
 		HAVING count(divided.calendars) > 0;
 $$;
-COMMENT ON FUNCTION yquota_internal.bill_divided(yquota_internal.bill_line[], text, timestamptz) IS
-	'Make a table of charges by calendar; NULL if no calendar was open.  The rows are rounded so that they add up to the charges shown';
+COMMENT ON FUNCTION yquota_internal.bill_divided(text, timestamptz) IS
+	'Make a table of charges by calendar; NULL if no calendar was open';
 
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
@@ -176,10 +167,11 @@ BEGIN
 	PERFORM yquota_internal.check_bill(bill_html_as_owner.project, bill_html_as_owner.ends_at);
 	SELECT p.starts_at, p.closed_at, yquota_internal.period_in_words(p.starts_at, p.until, zone) AS name INTO period
 	FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at;
-	lines := yquota_internal.bill_lines(bill_html_as_owner.project, bill_html_as_owner.ends_at, zone);
+	lines := yquota_internal.bill_lines(bill_html_as_owner.project, bill_html_as_owner.ends_at);
 	RETURN yquota_internal.html_page(
 		format('Bill of %s, %s', bill_html_as_owner.project, period.name),
-		'Amounts are credits, rounded so that they add up to the closing balance. Charges are negative.',
+		format('Amounts are %s, rounded so that they add up to the closing balance. Charges are negative.',
+			coalesce((yquota_internal.bill_terms(bill_html_as_owner.project, bill_html_as_owner.ends_at)).currency, 'credits')),
 		concat('<dl class="facts">',
 			yquota_internal.report_figure('Project', yquota_internal.html(bill_html_as_owner.project)),
 			yquota_internal.report_figure('Period', period.name),
@@ -188,7 +180,7 @@ BEGIN
 			'</dl>',
 			yquota_internal.bill_sums(lines),
 			yquota_internal.bill_statement(lines),
-			yquota_internal.bill_divided(lines, bill_html_as_owner.project, bill_html_as_owner.ends_at),
+			yquota_internal.bill_divided(bill_html_as_owner.project, bill_html_as_owner.ends_at),
 			yquota_internal.bill_applications(lines)),
 		yquota_internal.bill_style());
 END

@@ -180,6 +180,12 @@ CREATE TRIGGER computed_by_owner AFTER INSERT OR UPDATE ON yquota.price_factor
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Timelines are append-only.', 'Insert a point from now on, or withdraw a future point with yquota.withdraw_point().');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.billing_currency
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Timelines are append-only.', 'Insert a point from now on, or withdraw a future point with yquota.withdraw_point().');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.issued_bill
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Bills are issued when a period is closed.', 'Call yquota.close_period().');
 
 CREATE FUNCTION yquota.withdraw_point(
 	timeline regclass, effective_at timestamptz, name text DEFAULT NULL, dimension text DEFAULT NULL)
@@ -204,16 +210,18 @@ BEGIN
 	ELSIF timeline = 'yquota.charging_rule'::regclass THEN
 		DELETE FROM yquota.charging_rule AS p
 		WHERE p.effective_at = withdraw_point.effective_at AND p.project = coalesce(withdraw_point.name, '');
+	ELSIF timeline = 'yquota.billing_currency'::regclass THEN
+		DELETE FROM yquota.billing_currency AS p WHERE p.effective_at = withdraw_point.effective_at;
 	ELSE
 		RAISE EXCEPTION 'points of "%" cannot be withdrawn', timeline
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Withdraw points of yquota.base_price, yquota.price_factor or yquota.charging_rule; yquota.clear_multiplier() drops future multipliers.';
+				HINT = 'Withdraw points of yquota.base_price, yquota.price_factor, yquota.charging_rule or yquota.billing_currency; yquota.clear_multiplier() drops future multipliers.';
 	END IF;
 	RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
-	'Remove a point ahead of the clock from the timeline of base prices, factors (name and dimension) or charging rules (name: the project).  Returns whether there was such a point';
+	'Remove a point ahead of the clock from the timeline of base prices, factors (name and dimension), charging rules (name: the project) or currencies.  Returns whether there was such a point';
 
 --
 -- Functions that grant privileges. They use GRANT, so that pg_dump, psql and DROP OWNED know the

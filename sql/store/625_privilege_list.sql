@@ -35,10 +35,10 @@ CREATE VIEW yquota_internal.privilege AS
 				scheduler_queue,scheduler_refusal}'),
 			-- views of the reader's own projects, and the configuration of queues and of the cluster
 			('TABLE', '{SELECT}', 'member', '{
-				application,bill_by_project,billing_period,billing_setting,budget_lease_status,charge_by_project_day,
+				application,bill_by_project,billing_currency,billing_period,billing_setting,budget_lease_status,charge_by_project_day,
 				charge_by_queue_day,charge_by_user_day,charged_through,cluster_lease,cluster_setting,cluster_status,
 				container_cost,current_price,daily_cost,exhausted_work,federated_budget_status,grant_status,
-				hold_status,mapping_rule,multi_node_sorting_policy,node_label,opportunistic_limit_usage,
+				hold_status,issued_bill,mapping_rule,multi_node_sorting_policy,node_label,opportunistic_limit_usage,
 				opportunistic_price,over_allocation,preempted_container,price_calendar,price_history,project_balance,
 				project_usage,
 				queue,queue_label,queue_user,readable_alert,readable_charge,readable_container,readable_grant,
@@ -53,7 +53,7 @@ CREATE VIEW yquota_internal.privilege AS
 				shadow_tariff,spending_threshold,unmapped_property,user_setting,utilization,wildcard_template,
 				workflow_priority_mapping}'),
 			-- append-only timelines and grants, and views that functions maintain
-			('TABLE', '{INSERT}', 'admin', '{charging_rule,cluster_lease,lending_federation,node_label_history,price_factor,quota_grant}'),
+			('TABLE', '{INSERT}', 'admin', '{billing_currency,charging_rule,cluster_lease,lending_federation,node_label_history,price_factor,quota_grant}'),
 			('TABLE', '{UPDATE}', 'admin', '{alert,event_reject,federated_cluster}'),
 			('TABLE', '{DELETE}', 'admin', '{event_reject,feed_reject}'),
 			-- operators act for the resource manager

@@ -41,10 +41,10 @@ SELECT yquota.quota_compute();
 -- March, the first period
 SELECT * FROM yquota.bill('lab', '2026-04-01');
 SELECT settled, closed_at FROM yquota.close_period('2026-04-01');
-SELECT * FROM yquota.bill('lab', '2026-04-01');
-SELECT * FROM yquota.bill('lab.ml', '2026-04-01');
-SELECT * FROM yquota.bill('web', '2026-04-01');
-CREATE TABLE issued AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('lab', '2026-04-01', 'application');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('lab.ml', '2026-04-01', 'application');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('web', '2026-04-01', 'application');
+CREATE TABLE issued AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at, 'user') AS bill;
 
 -- Late facts: a container reported late, for which the expired prize grant would have paid, and a
 -- container that never ran. Container c1 is in another queue from half past eight. April has a new
@@ -59,11 +59,11 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'c4', '2026-04-20 08:00+00', 'lab.ml', 'app_5', 'bob', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'c4', '2026-04-20 09:00+00', NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-05-02 09:00+00');
 SELECT yquota.quota_compute();
-SELECT count(*) AS differing FROM issued FULL JOIN yquota.bill('lab', '2026-04-01') AS bill USING (line) WHERE name = 'lab' AND (issued.item, issued.amount) IS DISTINCT FROM (bill.item, bill.amount);
+SELECT count(*) AS differing FROM issued FULL JOIN yquota.bill('lab', '2026-04-01', 'user') AS bill USING (line) WHERE name = 'lab' AND (issued.item, issued.amount) IS DISTINCT FROM (bill.item, bill.amount);
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01');
-SELECT * FROM yquota.bill('lab', '2026-05-01');
-SELECT * FROM yquota.bill('lab.ml', '2026-05-01');
-SELECT * FROM yquota.bill('web', '2026-05-01');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('lab', '2026-05-01', 'application');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('lab.ml', '2026-05-01', 'application');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('web', '2026-05-01', 'application');
 
 -- corrections of March and April are on the bill of May
 SELECT * FROM yquota.forgive('2026-04-20 08:30+00', '2026-04-20 08:45+00', 'switch replaced');
@@ -76,13 +76,13 @@ SELECT e.event, 'third ' || n, '2026-05-10 08:00+00'::timestamptz + e.after, 'we
 FROM generate_series(1, 3) AS n, (VALUES ('CONTAINER_START'::yquota.container_event_type, interval '0'), ('CONTAINER_FINISH', '1 second')) AS e (event, after);
 SELECT yquota.quota_compute();
 SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
-SELECT * FROM yquota.bill('lab', '2026-06-01');
-SELECT * FROM yquota.bill('web', '2026-06-01');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('lab', '2026-06-01', 'application');
+SELECT line, item, subject, queue, username, application_id, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('web', '2026-06-01', 'application');
 SELECT * FROM yquota.verify();
 
--- The items of a bill add up. Each bill opens with the closing balance of the bill before, and
+-- The items of a bill add up, exact and rounded. Each bill opens with the closing balance of the bill before, and
 -- closes with the balance of its time.
-CREATE VIEW bills AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
+CREATE VIEW bills AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at, 'user') AS bill;
 CREATE TABLE before AS TABLE bills;
 SELECT count(*) AS bills, count(*) FILTER (WHERE total = closing) AS that_add_up, count(*) FILTER (WHERE opening = coalesce(closed_with, 0)) AS that_follow
 FROM (SELECT name, ends_at, sum(amount) FILTER (WHERE item <> 'closing balance') AS total, min(amount) FILTER (WHERE item = 'closing balance') AS closing,
@@ -138,7 +138,7 @@ SELECT count(*) AS rows, min(amount) FILTER (WHERE item = 'closing balance') AS 
 SELECT * FROM yquota.bill('lab', '2026-05-01');
 SELECT length(yquota.bill_html('lab.ml', '2026-05-01')) > 0 AS has_page, yquota.bill_html('lab', '2026-05-01');
 SET ROLE yquota_bill_viewer;
-SELECT count(*) AS differing FROM yquota.bill('lab', '2026-05-01') AS bill FULL JOIN (SELECT * FROM public.before WHERE name = 'lab' AND ends_at = '2026-05-01') AS before USING (line, amount) WHERE bill.item IS NULL OR before.item IS NULL;
+SELECT count(*) AS differing FROM yquota.bill('lab', '2026-05-01', 'user') AS bill FULL JOIN (SELECT * FROM public.before WHERE name = 'lab' AND ends_at = '2026-05-01') AS before USING (line, amount) WHERE bill.item IS NULL OR before.item IS NULL;
 SET ROLE yquota_bill_nobody;
 SELECT * FROM yquota.bill('lab', '2026-05-01');
 RESET ROLE;
@@ -153,6 +153,8 @@ SELECT * FROM yquota.bill(NULL, '2026-05-01');
 SELECT * FROM yquota.bill('lab', NULL);
 SELECT * FROM yquota.bill('lab', '2026-05-02');
 SELECT * FROM yquota.bill('none', '2026-05-01');
+SELECT * FROM yquota.bill('lab', '2026-05-01', 'node');
+SELECT * FROM yquota.bill('lab', '2026-05-01', NULL);
 SELECT yquota.bill_html('lab', NULL);
 SELECT yquota.bill_html('lab', '2026-05-02');
 UPDATE yquota_internal.billed_credit SET lost = 0;

@@ -55,7 +55,7 @@ CREATE FUNCTION amount(text) RETURNS numeric RETURN replace($1, ',', '')::numeri
 SELECT cell[1] AS item, cell[2] AS project, cell[3] AS queue, amount(cell[4]) AS amount
 FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>(?:<span class="negative">)?([^<]*)', 'g') AS cell;
 
--- The rows of the appendix add up to the statement, and each application of the bill has its row.
+-- Each application of the bill has its row in the appendix.
 CREATE TABLE appendix AS
 	SELECT head[1] AS head, head[2] AS beginning, owner[1] AS username, row[1] AS ending, amount(row[2]) AS amount
 	FROM page, unnest(string_to_array(html, '<div class="apps">')) WITH ORDINALITY AS part (html, number),
@@ -66,7 +66,7 @@ CREATE TABLE appendix AS
 	WHERE part.number > 1;
 SELECT head, beginning, count(*), count(DISTINCT username) AS users, sum(amount) FROM appendix GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT count(*) AS lines, count(listed.amount) AS listed, count(*) FILTER (WHERE abs(listed.amount - bill.amount) < 0.01) AS right
-FROM yquota.bill('lab', date '2026-04-01') AS bill
+FROM yquota.bill('lab', date '2026-04-01', 'application') AS bill
 LEFT JOIN appendix AS listed ON listed.beginning || listed.ending = bill.application_id AND listed.username = bill.username
 WHERE bill.application_id LIKE 'application%';
 SELECT * FROM appendix WHERE beginning IS NULL ORDER BY ending;

@@ -118,7 +118,7 @@ sub told_by_role
 		SELECT 'as booked', p.ends_at, b.closed_at, c FROM yquota.billing_period AS p, yquota.billing_period AS b,
 			LATERAL yquota.cost_between(p.starts_at, p.ends_at, '{project,queue}', b.closed_at) AS c
 		WHERE b.closed_at >= p.closed_at ORDER BY 2, 3, c::text;
-		SELECT 'bill', p.ends_at, b FROM yquota.billing_period AS p, LATERAL yquota.bill('lab', p.ends_at) AS b
+		SELECT 'bill', p.ends_at, b FROM yquota.billing_period AS p, LATERAL yquota.bill('lab', p.ends_at, 'application') AS b
 		WHERE p.closed_at IS NOT NULL ORDER BY 2, b::text;
 		SELECT 'bill for print', yquota.bill_html('lab', p.ends_at) FROM yquota.billing_period AS p WHERE p.closed_at IS NOT NULL ORDER BY p.ends_at;
 		SELECT 'preemption', c FROM yquota.preemption_cost('2026-03-01', '2026-03-03') AS c ORDER BY c::text;
