@@ -18,9 +18,31 @@
 
 -- A path names the queues from the root down. A dot separates names in a path and a comma separates
 -- names in a list, so names have neither. Hadoop trims names, so a name has no blanks at its ends.
+CREATE FUNCTION yquota_internal.is_queue_path(path text) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN path ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*$' AND octet_length(path) <= 2000;
+COMMENT ON FUNCTION yquota_internal.is_queue_path(text) IS
+	'Tell whether a text is the full path of a queue';
+
+-- The server's error about a domain does not say which values the domain allows.
+CREATE FUNCTION yquota_internal.refuse_queue_path(path text, is_path_below_root boolean) RETURNS boolean
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'invalid path of a queue: "%"', left(path, 200)
+		USING ERRCODE = 'check_violation', SCHEMA = 'yquota', DATATYPE = 'queue_path', CONSTRAINT = 'queue_path_form',
+			DETAIL = 'It must be root, or root and names of queues separated by dots, and at most 2000 bytes long.',
+			HINT = CASE WHEN is_path_below_root THEN format('Perhaps you meant "root.%s".', left(path, 200))
+						ELSE 'The name of a queue has no comma, and no blank at its ends.' END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_queue_path(text, boolean) IS
+	'Raise the error that a text is not the full path of a queue.  The second argument tells whether it is one after "root."';
+
 CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
-	CONSTRAINT queue_path_form CHECK (VALUE ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*$')
-	CONSTRAINT queue_path_length CHECK (octet_length(VALUE) <= 2000);
+	CONSTRAINT queue_path_form CHECK (yquota_internal.is_queue_path(VALUE)
+		OR yquota_internal.refuse_queue_path(VALUE, yquota_internal.is_queue_path('root.' || VALUE)));
 COMMENT ON DOMAIN yquota.queue_path IS
 	'Full path of a queue: root, or names below it separated by dots, such as root.sales.etl';
 

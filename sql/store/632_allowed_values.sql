@@ -177,7 +177,8 @@ CREATE FUNCTION yquota_internal.refuse_name(of_table text, name text) RETURNS vo
 DECLARE
 	known text[];
 BEGIN
-	EXECUTE format('SELECT array_agg(t.name ORDER BY t.name) FROM yquota.%I AS t%s', of_table, CASE of_table
+	EXECUTE format('SELECT array_agg(t.%1$I::text ORDER BY t.%1$I) FROM yquota.%2$I AS t%3$s',
+				   CASE of_table WHEN 'queue' THEN 'path' ELSE 'name' END, of_table, CASE of_table
 		WHEN 'project' THEN ' WHERE (yquota_internal.acting_role() = yquota_internal.sending_role()
 				AND (yquota_internal.reads_balances() OR t.name = ANY (yquota_internal.readable_projects())))
 			OR EXISTS (SELECT FROM yquota.role_grant AS g
@@ -190,7 +191,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_name(text, text) IS
-	'Raise the error that a project, resource type or price group does not exist, with a similar name that the caller may read';
+	'Raise the error that a project, resource type, price group or queue does not exist, with a similar name that the caller may read';
 
 CREATE FUNCTION yquota_internal.check_reference_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -198,21 +199,28 @@ CREATE FUNCTION yquota_internal.check_reference_as_owner() RETURNS trigger
 	AS $$
 DECLARE
 	given CONSTANT text := to_jsonb(NEW) ->> TG_ARGV[0];
+	refers boolean;
 BEGIN
 	-- queries whose plans are kept, because one statement may insert thousands of grants
 	CASE TG_ARGV[1]
 		WHEN 'project' THEN PERFORM FROM yquota.project AS t WHERE t.name = given;
 		WHEN 'price_group' THEN PERFORM FROM yquota.price_group AS t WHERE t.name = given;
 		WHEN 'resource_type' THEN PERFORM FROM yquota.resource_type AS t WHERE t.name = given;
+		WHEN 'queue' THEN PERFORM FROM yquota.queue AS t WHERE t.path = given;
 	END CASE;
-	IF NOT FOUND THEN
+	IF FOUND THEN
+		RETURN NULL;
+	END IF;
+	-- the transaction may have changed or deleted the row since, if the reference is deferred
+	EXECUTE format('SELECT EXISTS (SELECT FROM %s AS t WHERE t.%I = $1)', TG_RELID::regclass, TG_ARGV[0]) INTO refers USING given;
+	IF refers THEN
 		PERFORM yquota_internal.refuse_name(TG_ARGV[1], given);
 	END IF;
 	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_reference_as_owner() IS
-	'Refuse a row that references a project, resource type or price group that does not exist.  The arguments are the column and the table that it references';
+	'Refuse a row that references a project, resource type, price group or queue that does not exist.  The arguments are the column and the table that it references';
 
 CREATE FUNCTION yquota_internal.check_reference() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -249,23 +257,25 @@ BEGIN
 END
 $$;
 
--- Creates the triggers on the columns that reference these tables.  Triggers of a row run in the order of their names.
--- The capital letter puts them before the server's own triggers, whose names begin with RI_, and which give no hint.
+-- Creates the triggers on the columns that reference these tables, deferred as the reference is.  Triggers of a row run
+-- in the order of their names.  The capital letter puts them before the server's own triggers, whose names begin with
+-- RI_, and which give no hint.
 DO $$
 DECLARE
 	reference record;
 BEGIN
 	FOR reference IN
-		SELECT c.conrelid::regclass AS name, a.attname AS "column", f.relname AS referenced
+		SELECT c.conrelid::regclass AS name, a.attname AS "column", f.relname AS referenced, c.condeferred AS deferred
 		FROM pg_constraint AS c
 		JOIN pg_class AS f ON f.oid = c.confrelid
 		JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
-		WHERE c.contype = 'f' AND c.confrelid = ANY ('{yquota.project, yquota.resource_type, yquota.price_group}'::regclass[])
+		WHERE c.contype = 'f' AND c.confrelid = ANY ('{yquota.project, yquota.resource_type, yquota.price_group, yquota.queue}'::regclass[])
 		  AND c.conrelid IN (SELECT privilege.objid FROM yquota_internal.privilege AS privilege
 							 WHERE privilege.object_kind = 'TABLE' AND privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
 	LOOP
-		EXECUTE format('CREATE TRIGGER "Check_%2$s" AFTER INSERT OR UPDATE OF %2$I ON %1$s FOR EACH ROW WHEN (NEW.%2$I IS NOT NULL)
-			EXECUTE FUNCTION yquota_internal.check_reference(%2$L, %3$L)', reference.name, reference."column", reference.referenced);
+		EXECUTE format('CREATE %4$s TRIGGER "Check_%2$s" AFTER INSERT OR UPDATE OF %2$I ON %1$s %5$s FOR EACH ROW WHEN (NEW.%2$I IS NOT NULL)
+			EXECUTE FUNCTION yquota_internal.check_reference(%2$L, %3$L)', reference.name, reference."column", reference.referenced,
+			CASE WHEN reference.deferred THEN 'CONSTRAINT' END, CASE WHEN reference.deferred THEN 'DEFERRABLE INITIALLY DEFERRED' END);
 	END LOOP;
 END
 $$;
