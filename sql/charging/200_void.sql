@@ -271,6 +271,7 @@ DECLARE
 	void_ids bigint[] := '{}';
 BEGIN
 	PERFORM yquota_internal.check_void(container_id, application_id, "from", "to", reason);
+	PERFORM yquota_internal.check_project(project);
 	PERFORM yquota_internal.refuse_while_deferred('void events');
 	-- take the lock that an INSERT of events takes, so that the archive horizon does not change
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;

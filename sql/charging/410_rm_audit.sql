@@ -403,6 +403,7 @@ DECLARE
 	ended_at timestamptz[] := '{}';
 BEGIN
 	PERFORM yquota_internal.check_rm_audit(log, zone, year, project_from);
+	PERFORM yquota_internal.check_project(project);
 	PERFORM yquota_internal.refuse_while_deferred('import a log');
 	-- take this lock before reading the ledger, as every statement that sends events does
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;

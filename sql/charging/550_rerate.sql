@@ -476,6 +476,7 @@ DECLARE
 	prefix text;
 BEGIN
 	PERFORM yquota_internal.check_rerate("from", "to", terms, post, reason);
+	PERFORM yquota_internal.check_project(of_project);
 	PERFORM yquota_internal.refuse_while_deferred('price events again');
 	prefix := format('rerate %s %s %s', extract(epoch FROM "from"), extract(epoch FROM "to"),
 					 md5(yquota_internal.terms_meaning(terms, "from", "to")));
@@ -535,6 +536,8 @@ CREATE FUNCTION yquota.shadow_costs("from" timestamptz, "to" timestamptz, of_pro
 	LANGUAGE sql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+		-- refuse an unknown project even if there is no tariff
+		SELECT yquota_internal.check_project(of_project);
 		SELECT t.name::text, cost.project, cost.was, cost.would_be, cost.difference
 		FROM yquota.shadow_tariff AS t
 		CROSS JOIN LATERAL yquota.rerate("from", "to", t.terms, of_project) AS cost

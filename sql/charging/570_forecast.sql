@@ -135,6 +135,8 @@ BEGIN
 	IF days IS NULL OR days NOT BETWEEN 1 AND 1000 THEN
 		RAISE EXCEPTION 'number of days must be between 1 and 1000'
 			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF of_project IS NOT NULL THEN
+		PERFORM yquota_internal.check_visible_project(of_project);
 	END IF;
 	cuts := ARRAY(SELECT cut.at FROM unnest(yquota_internal.days_before(now, days)) AS cut (at)
 				  WHERE multipliers IS NULL OR cut.at >= yquota_internal.archive_horizon()

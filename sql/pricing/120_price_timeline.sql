@@ -81,18 +81,18 @@ $$;
 COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb, text) IS
 	'Return the earliest instant at which another value is in force after a row was inserted, updated or deleted; NULL when there is none.  If a column is given, only its value counts';
 
-CREATE FUNCTION yquota_internal.check_priced_project(project text) RETURNS void
+CREATE FUNCTION yquota_internal.check_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = check_priced_project.project) THEN
+	IF project IS NOT NULL AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = check_project.project) THEN
 		PERFORM yquota_internal.refuse_name('project', project);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.check_priced_project(text) IS
-	'Refuse a factor or a charging rule of a project that does not exist';
+COMMENT ON FUNCTION yquota_internal.check_project(text) IS
+	'Refuse a project that does not exist; NULL is allowed';
 
 -- A charging mode applies to running containers at once, as a price does.  The other columns of a rule apply to
 -- containers, waits and reservations that begin under the rule.
@@ -139,9 +139,9 @@ BEGIN
 			-- reject a name that is not an execution type, because it would never match
 			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
 			PERFORM yquota_internal.notice_factor_without_queue(NEW.name) WHERE NEW.dimension = 'queue';
-			PERFORM yquota_internal.check_priced_project(NEW.name) WHERE NEW.dimension = 'project';
+			PERFORM yquota_internal.check_project(NEW.name) WHERE NEW.dimension = 'project';
 		ELSIF TG_TABLE_NAME = 'charging_rule' THEN
-			PERFORM yquota_internal.check_priced_project(NEW.project) WHERE NEW.project <> '';
+			PERFORM yquota_internal.check_project(NEW.project) WHERE NEW.project <> '';
 		END IF;
 	END IF;
 
@@ -668,12 +668,9 @@ BEGIN
 	ELSIF "from" >= "to" THEN
 		RAISE EXCEPTION 'outage cannot end at %, which is not after its beginning at %', "to", "from"
 			USING ERRCODE = 'invalid_parameter_value';
-	ELSIF report_outage.project IS NOT NULL
-		AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = report_outage.project)
-	THEN
-		PERFORM yquota_internal.refuse_name('project', report_outage.project);
 	END IF;
 
+	PERFORM yquota_internal.check_project(report_outage.project);
 	PERFORM yquota_internal.lock_pricing();
 	SELECT o.outage_id INTO found_id
 	FROM yquota.outage AS o

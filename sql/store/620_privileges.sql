@@ -301,10 +301,11 @@ BEGIN
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'Only roles with the rights of the owner of the extension may change them.';
 	END IF;
+	PERFORM yquota_internal.check_project(project);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_role_kind(text, text) IS
-	'Refuse unknown kinds, and a project for a kind that has none.  Refuse kind admin if the caller does not have the rights of the owner';
+	'Refuse unknown kinds and projects, and a project for a kind that has none.  Refuse kind admin if the caller does not have the rights of the owner';
 
 CREATE FUNCTION yquota_internal.allow_role_as_owner(role regrole, kind text, project text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -315,9 +316,6 @@ BEGIN
 	IF allow_role_as_owner.role IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = allow_role_as_owner.role) THEN
 		RAISE EXCEPTION 'role to grant to does not exist'
 			USING ERRCODE = 'undefined_object';
-	ELSIF allow_role_as_owner.kind = 'member'
-	  AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = allow_role_as_owner.project) THEN
-		PERFORM yquota_internal.refuse_name('project', allow_role_as_owner.project);
 	END IF;
 	-- run one call at a time, so that no call revokes privileges that a concurrent call grants
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
