@@ -68,7 +68,6 @@ COMMENT ON COLUMN yquota_internal.chart_frame.now IS 'instant marked in the char
 
 CREATE TYPE yquota_internal.chart_area AS (
 	place integer,
-	name text,
 	amounts double precision[]
 );
 COMMENT ON TYPE yquota_internal.chart_area IS
@@ -185,15 +184,140 @@ CREATE FUNCTION yquota_internal.chart_now(frame yquota_internal.chart_frame) RET
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_now(yquota_internal.chart_frame) IS 'Draw a dotted line at the present, whose label stays within the chart even if the line is at an edge; NULL if the present is outside the chart';
 
-CREATE FUNCTION yquota_internal.chart(title text, frame yquota_internal.chart_frame, unit text, body text, legend text)
-	RETURNS text
+CREATE FUNCTION yquota_internal.chart_mark(amount numeric, label text, frame yquota_internal.chart_frame) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">%3$s</text></g>', mark.y, mark.y + 13, yquota_internal.html(label))
+			FROM (SELECT yquota_internal.chart_y(amount, frame) AS y) AS mark);
+COMMENT ON FUNCTION yquota_internal.chart_mark(numeric, text, yquota_internal.chart_frame) IS 'Draw a dashed line at an amount, with a label below it';
+
+-- Values of a chart for readers: a text at each bar and point, and a file.  Amounts are exact there.
+
+CREATE TYPE yquota_internal.chart_row AS (
+	"from" timestamptz,
+	"to" timestamptz,
+	amounts numeric[]
+);
+COMMENT ON TYPE yquota_internal.chart_row IS 'Amounts of a chart in a range of time, or at an instant';
+COMMENT ON COLUMN yquota_internal.chart_row."to" IS 'NULL: the amounts hold at the instant "from"';
+COMMENT ON COLUMN yquota_internal.chart_row.amounts IS 'amounts in the order of the names of the chart; NULL: unknown';
+
+CREATE FUNCTION yquota_internal.chart_span_text("from" timestamptz, "to" timestamptz, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT CASE WHEN clock.ends_at IS NULL THEN yquota_internal.html_time("from", zone)
+					WHEN clock.starts_at = date_trunc('day', clock.starts_at) AND clock.ends_at = clock.starts_at + interval '1 day'
+					THEN to_char(clock.starts_at, 'YYYY-MM-DD')
+					WHEN date_trunc('day', clock.starts_at) = date_trunc('day', clock.ends_at)
+					THEN concat(yquota_internal.html_time("from", zone), ' to ', to_char(clock.ends_at, 'HH24:MI'))
+					ELSE concat(yquota_internal.html_time("from", zone), ' to ', yquota_internal.html_time("to", zone)) END
+		FROM (SELECT "from" AT TIME ZONE zone AS starts_at, "to" AT TIME ZONE zone AS ends_at) AS clock;
+$$;
+COMMENT ON FUNCTION yquota_internal.chart_span_text(timestamptz, timestamptz, text) IS
+	'Format a range of time to the minute; a full day is a date';
+
+-- Browsers show the title under the mouse, and screen readers read it.  The text above the chart has three amounts at
+-- most, and appears for the bar that has the focus.  A chart of more than 101 rows has fifty values.  Each of these
+-- values tells the least and the largest amounts of neighbouring rows.
+CREATE FUNCTION yquota_internal.chart_values(
+	rows yquota_internal.chart_row[], names text[], unit text, is_stacked boolean, frame yquota_internal.chart_frame) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH line AS (
+			SELECT r.*, ntile(CASE WHEN cardinality(rows) > 101 THEN 50 ELSE 101 END) OVER in_order AS place,
+				   CASE WHEN r."to" IS NULL THEN (x.at + coalesce(lag(x.at) OVER in_order, x.at)) / 2 ELSE x.at END AS x1,
+				   CASE WHEN r."to" IS NULL THEN (x.at + coalesce(lead(x.at) OVER in_order, x.at)) / 2
+						ELSE yquota_internal.chart_x(r."to", frame) END AS x2
+			FROM unnest(rows) AS r
+			CROSS JOIN LATERAL (SELECT yquota_internal.chart_x(r."from", frame) AS at) AS x
+			WINDOW in_order AS (ORDER BY r."from")
+		), bar AS (
+			SELECT line.place, min(line.x1) AS x1, max(line.x2) AS x2,
+				   yquota_internal.chart_span_text(
+					min(line."from"), CASE WHEN count(*) = 1 THEN min(line."to") ELSE max(coalesce(line."to", line."from")) END, (frame).zone) AS time
+			FROM line GROUP BY line.place
+		), range AS (
+			SELECT line.place, c.number, min(names[c.number]) AS name, min(c.amount) AS least, max(c.amount) AS most
+			FROM line CROSS JOIN LATERAL unnest(line.amounts) WITH ORDINALITY AS c (amount, number)
+			GROUP BY line.place, c.number
+			HAVING max(c.amount) IS NOT NULL AND (c.number = 1 OR NOT is_stacked OR max(abs(c.amount)) > 0)
+		), text AS (
+			SELECT r.place,
+				   string_agg(concat(yquota_internal.html(r.name), ' ', trim_scale(r.least), CASE WHEN r.least < r.most THEN ' to ' || trim_scale(r.most) END),
+							  E'\n' ORDER BY r.number) AS exact,
+				   string_agg(concat(yquota_internal.html(left(r.name, 24)), ' ', yquota_internal.number_text(r.least),
+									 CASE WHEN r.least < r.most THEN ' to ' || yquota_internal.number_text(r.most) END),
+							  '; ' ORDER BY r.rank) FILTER (WHERE r.rank <= 3) AS short
+			FROM (SELECT range.*, row_number() OVER (PARTITION BY range.place ORDER BY CASE WHEN is_stacked AND range.number > 1 THEN - range.most END NULLS FIRST, range.number) AS rank
+				  FROM range) AS r
+			GROUP BY r.place
+		)
+		SELECT string_agg(format(E'<g class="v" tabindex="0" role="img"><title>%1$s, %2$s\n%3$s</title><rect x="%4$s" y="10" width="%5$s" height="200"/><text x="64" y="4">%1$s: %6$s</text></g>',
+								 bar.time, yquota_internal.html(unit), text.exact, round(bar.x1, 1), greatest(round(bar.x2 - bar.x1, 1), 1), text.short), '' ORDER BY bar.place)
+		FROM bar JOIN text USING (place);
+$$;
+COMMENT ON FUNCTION yquota_internal.chart_values(yquota_internal.chart_row[], text[], text, boolean, yquota_internal.chart_frame) IS
+	'Make the values of a chart, which the keyboard reaches and the mouse shows.  In a stacked chart the first name is the total, and other amounts of 0 are left out';
+
+-- Spreadsheets compute a cell that begins with one of these signs.  An apostrophe before the sign makes it a text.
+CREATE FUNCTION yquota_internal.csv_name(name text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN '"' || CASE WHEN name ~ E'^[-=+@\t\r]' THEN '''' ELSE '' END || replace(name, '"', '""') || '"';
+COMMENT ON FUNCTION yquota_internal.csv_name(text) IS 'Quote a name for CSV';
+
+CREATE FUNCTION yquota_internal.csv_time(at timestamptz, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN replace(to_char(at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI:SS.US'), '.000000', '');
+COMMENT ON FUNCTION yquota_internal.csv_time(timestamptz, text) IS 'Format an instant for CSV';
+
+CREATE FUNCTION yquota_internal.data_uri(content text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN 'data:text/csv;charset=utf-8,' || yquota_internal.html(
+		replace(replace(replace(replace(replace(replace(replace(content, '%', '%25'), '#', '%23'), '"', '%22'), ' ', '%20'), E'\t', '%09'),
+				E'\r', '%0D'), E'\n', '%0A'));
+COMMENT ON FUNCTION yquota_internal.data_uri(text) IS 'Return a URI that contains a CSV file, for an attribute of HTML';
+
+CREATE FUNCTION yquota_internal.chart_csv(rows yquota_internal.chart_row[], names text[], unit text, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT concat(CASE WHEN bool_or(r."to" IS NOT NULL) THEN concat_ws(',', yquota_internal.csv_name(concat('from, ', zone)), yquota_internal.csv_name(concat('to, ', zone)))
+						   ELSE yquota_internal.csv_name(concat('at, ', zone)) END,
+			(SELECT string_agg(',' || yquota_internal.csv_name(format('%s, %s', name.text, unit)), '' ORDER BY name.number) FROM unnest(names) WITH ORDINALITY AS name (text, number)), E'\n',
+			string_agg(concat_ws(',', yquota_internal.csv_time(r."from", zone), yquota_internal.csv_time(r."to", zone),
+				(SELECT string_agg(coalesce(trim_scale(c.amount)::text, ''), ',' ORDER BY c.number) FROM unnest(r.amounts) WITH ORDINALITY AS c (amount, number))),
+				E'\n' ORDER BY r."from"), E'\n')
+		FROM unnest(rows) AS r;
+$$;
+COMMENT ON FUNCTION yquota_internal.chart_csv(yquota_internal.chart_row[], text[], text, text) IS
+	'Return the rows of a chart as CSV, with all amounts exact';
+
+CREATE FUNCTION yquota_internal.chart_file(title text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN btrim(regexp_replace(lower(title COLLATE "C"), '[^a-z0-9]+' COLLATE "C", '-', 'g'), '-');
+COMMENT ON FUNCTION yquota_internal.chart_file(text) IS 'Return the name of the file of a chart, without its end; also the target of the link past the chart';
+
+CREATE FUNCTION yquota_internal.chart(
+	title text, axis text, frame yquota_internal.chart_frame, unit text, body text, legend text,
+	names text[], rows yquota_internal.chart_row[], is_stacked boolean) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN concat('<figure><figcaption>', yquota_internal.html(title), '</figcaption>', legend,
-		'<svg viewBox="0 0 640 240" role="img" aria-label="', yquota_internal.html(title), '">',
-		yquota_internal.chart_grid(frame, unit), body, yquota_internal.chart_now(frame), '</svg></figure>');
-COMMENT ON FUNCTION yquota_internal.chart(text, yquota_internal.chart_frame, text, text, text) IS
-	'Draw the frame of a chart around shapes that the caller has drawn as SVG. The unit follows each amount';
+		'<p class="axis"><span>', yquota_internal.html(axis), '</span> <span>time zone ', yquota_internal.html((frame).zone), '</span></p>',
+		'<a class="skip" href="#', yquota_internal.chart_file(title), '">Skip the values of this chart</a>',
+		'<svg viewBox="0 0 640 240" class="chart" role="group" aria-label="', yquota_internal.html(title), '"><g aria-hidden="true">',
+		yquota_internal.chart_grid(frame, CASE unit WHEN '%' THEN unit END), body, yquota_internal.chart_now(frame), '</g>',
+		yquota_internal.chart_values(rows, names, unit, is_stacked, frame), '</svg>',
+		'<p class="csv"><a id="', yquota_internal.chart_file(title), '" download="', yquota_internal.chart_file(title), '.csv" href="',
+		yquota_internal.data_uri(yquota_internal.chart_csv(rows, names, unit, (frame).zone)), '">', yquota_internal.html(title), ' as CSV</a></p></figure>');
+COMMENT ON FUNCTION yquota_internal.chart(text, text, yquota_internal.chart_frame, text, text, text, text[], yquota_internal.chart_row[], boolean) IS
+	'Draw the frame of a chart around shapes that the caller has drawn as SVG.  A text says the unit and step of the vertical axis.  The names and rows are the values of the chart';
 
 CREATE FUNCTION yquota_internal.chart_in_words(title text, words text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -220,7 +344,7 @@ CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], 
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH stacked AS MATERIALIZED (
-			SELECT a.place, c.number, a.name, edges[c.number] AS x1, edges[c.number + 1] AS x2,
+			SELECT a.place, c.number, edges[c.number] AS x1, edges[c.number + 1] AS x2,
 				   round(2100 - 2000 * sum(c.amount) OVER stack / nullif(top, 0)) / 10 AS y1,
 				   round(2100 - 2000 * (sum(c.amount) OVER stack - c.amount) / nullif(top, 0)) / 10 AS y2
 			FROM unnest(areas) AS a CROSS JOIN LATERAL unnest(a.amounts) WITH ORDINALITY AS c (amount, number)
@@ -234,7 +358,7 @@ CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], 
 			FROM stacked AS s
 			WINDOW outline AS (PARTITION BY s.place ORDER BY s.number), ahead AS (PARTITION BY s.place ORDER BY s.x1 RANGE BETWEEN CURRENT ROW AND 13::double precision FOLLOWING)
 		), area AS (
-			SELECT e.place, min(e.name) AS name,
+			SELECT e.place,
 				   concat('M', min(e.x1), ' ', (array_agg(e.y1 ORDER BY e.number))[1],
 						  string_agg(format('H%sV%s', e.x1, e.y1), '' ORDER BY e.number) FILTER (WHERE e.rises), 'H', max(e.x2),
 						  string_agg(format('H%sV%s', e.x2, e.y2), '' ORDER BY e.number DESC) FILTER (WHERE e.falls), 'H', min(e.x1), 'Z') AS outline
@@ -245,7 +369,7 @@ CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], 
 			WHERE e.reaches - e.x1 >= 14 AND e.height >= 12
 			ORDER BY e.place, e.height DESC, e.number
 		)
-		SELECT string_agg(format('<path class="area c%s" d="%s"><title>%s</title></path>', a.place, a.outline, yquota_internal.html(a.name)), '' ORDER BY a.place)
+		SELECT string_agg(format('<path class="area c%s" d="%s"/>', a.place, a.outline), '' ORDER BY a.place)
 			|| '<g>' || coalesce((SELECT string_agg(format('<text x="%s" y="%s" class="n">%s</text>', l.x, l.y, l.place), '' ORDER BY l.place) FROM label AS l), '') || '</g>'
 		FROM area AS a;
 	END;
@@ -301,28 +425,35 @@ COMMENT ON FUNCTION yquota_internal.chart_patterns() IS 'Return the hatching for
 CREATE FUNCTION yquota_internal.chart_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN 'figure{margin:1.5rem 0}figcaption{font-weight:600}svg{display:block;width:100%;overflow:visible}svg text{font-size:11px;fill:var(--ink)}.y{text-anchor:end}.x,.n{text-anchor:middle}.n{font-weight:600}.e{text-anchor:end}'
-		'@media screen and (max-width:40rem){svg text{font-size:17px}}'
-		'g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg line{stroke:var(--rule)}line.zero{stroke:var(--ink)}'
-		'path.line{fill:none;stroke:var(--c);stroke-width:2}path.band{fill:var(--c);opacity:.25}path.highest,path.capacity,path.now{fill:none;stroke:var(--ink)}path.capacity{stroke-width:2;stroke-dasharray:7 3}path.now{stroke-dasharray:1 3}'
+		'@media screen and (max-width:40rem){svg text{font-size:17px}.x,.y,.e{font-size:20px}}'
+		'g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg line{stroke:var(--grid);stroke-width:.5}line.zero{stroke:var(--ink);stroke-width:1}'
+		'path.line{fill:none;stroke:var(--c);stroke-width:2}path.band{fill:var(--c);fill-opacity:.25;stroke:var(--c)}path.highest,path.capacity,path.now{fill:none;stroke:var(--ink)}path.capacity{stroke-width:2;stroke-dasharray:7 3}path.now{stroke-dasharray:1 3}'
 		'.line.c2{stroke-dasharray:7 3}.line.c3{stroke-dasharray:2 2}.line.c4{stroke-dasharray:8 3 2 3}.line.c5{stroke-dasharray:12 4}.line.c6{stroke-dasharray:4 4}.line.c7{stroke-dasharray:8 2 2 2 2 2}.line.c8{stroke-dasharray:1 4}'
-		'.area{stroke:var(--paper);stroke-width:.75}pattern rect{fill:var(--c)}path.hatch{fill:none;stroke:var(--paper);stroke-width:1.4;opacity:.7}.patterns{position:absolute;width:0;height:0}'
+		'.area{stroke:var(--paper);stroke-width:1}pattern rect{fill:var(--c)}path.hatch{fill:none;stroke:var(--paper);stroke-width:1.4;opacity:.7}.patterns{position:absolute;width:0;height:0}'
+		'.axis{display:flex;justify-content:space-between;gap:1rem;margin:.3rem 0 0;font-size:.85rem}.csv{margin:.2rem 0;font-size:.85rem}.chart{margin-top:1.2rem}'
+		'.v{outline:0}.v rect{fill:transparent}.v text{visibility:hidden}.v:is(:focus,:hover) rect{stroke:var(--ink);stroke-width:2}.v:is(:focus,:hover) text{visibility:visible}.chart:has(.v:hover) .v:focus:not(:hover) text{visibility:hidden}'
+		'.skip{position:absolute;left:-99rem}.skip:focus{position:static}'
 		'.legend{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}.legend span{display:inline-block;margin-right:.8rem}.legend svg{display:inline-block;width:1.1em;height:1.1em;margin-right:.3em;vertical-align:-.15em}.legend .sample{width:2.2em}'
 		|| (SELECT string_agg(format('.c%1$s{--c:%2$s}.c%1$s.area{fill:url(#h%1$s)}', colour.number, colour.code), '' ORDER BY colour.number)
-			FROM unnest('{#3b7dd8,#e08a2c,#3fa66b,#c8504f,#8a67c9,#2aa3a8,#c65f9e,#a3892a,#2a5597,#9c5a12,#2b6f49,#8c3433,#5d4391,#1b6d70,#8a3d6c,#8a9099}'::text[]) WITH ORDINALITY AS colour (code, number));
+			FROM unnest('{#4281d9,#cf7a1e,#3da268,#cd605f,#9170cc,#299ea2,#cc71a9,#a78d2b,#3266b5,#985711,#2d734c,#b04240,#7455b1,#1c7175,#a0477e,#868c96}'::text[]) WITH ORDINALITY AS colour (code, number));
 COMMENT ON FUNCTION yquota_internal.chart_style() IS 'Return the style of charts, their colours and legends';
 
 --
 -- HTML pages load no script, font or image, because they are mailed, printed and kept.
 --
 
+-- Each shape has a contrast with the paper of 3 to 1 or more, and each text of 4.5 to 1.  Only the lines between rows
+-- of tables and the shadow have less.
+--
 -- A table that is wider than the screen has a shadow at its edge, so that readers see that they can
 -- scroll.
 CREATE FUNCTION yquota_internal.page_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--rule:#d5dae0;--shade:#0004;--bad:#b3261e}'
-		'@media screen and (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--paper:#14171b;--rule:#3a4048;--shade:#fff5;--bad:#ff8a80}}'
+	RETURN ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--grid:#868e98;--link:#0b57d0;--bad:#b3261e;--rule:#d5dae0;--shade:#0004}'
+		'@media screen and (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--paper:#14171b;--grid:#6b7480;--link:#8ab4f8;--bad:#ff8a80;--rule:#3a4048;--shade:#fff5}}'
 		'*{box-sizing:border-box}body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:64rem;margin:0 auto;padding:1rem}'
 		'h1{font-size:1.5rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1rem 0 .25rem}'
+		'a{color:var(--link)}:focus-visible{outline:2px solid var(--link);outline-offset:2px}'
 		'.sums{display:flex;flex-wrap:wrap;gap:.5rem 2rem;margin:.5rem 0}.sums div{min-width:8rem}.sums dt{font-size:.85rem}.sums dd{margin:0;font-size:1.25rem;font-weight:600;font-variant-numeric:tabular-nums}'
 		'.beside{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:0 2rem}'
 		'.wide{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 1rem,transparent 2rem) 0 0/100% 100% no-repeat local,'
@@ -334,7 +465,7 @@ CREATE FUNCTION yquota_internal.page_style() RETURNS text
 			|| string_agg(format('.f%1$s td:nth-last-child(-n+%1$s)', number), ',' ORDER BY number) || ',.t{white-space:nowrap}'
 			FROM generate_series(1, 12) AS number)
 		|| '.negative{color:var(--bad);white-space:nowrap}'
-		'@page{size:A4;margin:12mm}@media print{html{font-size:11px}body{max-width:none;padding:0;font-size:11px}table{font-size:9px}th,td{padding-left:.3rem;padding-right:.3rem}td{overflow-wrap:anywhere}'
+		'@page{size:A4;margin:12mm}@media print{.csv,.skip{display:none}.chart{margin-top:0}html{font-size:11px}body{max-width:none;padding:0;font-size:11px}table{font-size:9px}th,td{padding-left:.3rem;padding-right:.3rem}td{overflow-wrap:anywhere}'
 		'.wide{overflow:visible;background:none}figure,tr,.sums{break-inside:avoid}h2,h3,figcaption{break-after:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}';
 COMMENT ON FUNCTION yquota_internal.page_style() IS 'Return the style of texts and tables, for light and dark screens, narrow screens and paper';
 

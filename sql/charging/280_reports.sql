@@ -656,14 +656,17 @@ CREATE VIEW yquota_internal.settled_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge."from", charge."to", charge.corrects, charge.amount,
-		   charge.booked_at, charge.xmin AS posted_by, charge.given_back, charge.waiting_factor
+		   charge.booked_at, charge.xmin AS posted_by, charge.given_back, charge.waiting_factor, charge.dominant
 	FROM yquota.charge charge
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	UNION ALL
 	SELECT NULL, reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED', reserved.allocation,
 		   reserved."from", reserved."to", reserved.corrects, reserved.amount,
-		   reserved.booked_at, reserved.xmin, NULL, reserved.reserved_factor
+		   reserved.booked_at, reserved.xmin, NULL, reserved.reserved_factor,
+		   yquota_internal.dominant(reserved.allocation,
+			   yquota_internal.factor_names(reserved.project, NULL, reserved.username, reserved.queue, NULL, reserved."from", 'GUARANTEED',
+											reserved.reserved_factor), reserved."from", reserved."to")
 	FROM yquota.reservation_charge reserved
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR reserved.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);

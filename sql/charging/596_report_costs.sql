@@ -29,22 +29,42 @@ CREATE FUNCTION yquota_internal.report_projects(of_project text) RETURNS text[]
 COMMENT ON FUNCTION yquota_internal.report_projects(text) IS
 	'Return the projects of a report: one project and its descendants, or all that the calling role may see; NULL for a role that may see everything';
 
+CREATE FUNCTION yquota_internal.report_step("from" timestamptz, "to" timestamptz) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN "to" - "from" <= interval '3 days' THEN 'hour'
+				WHEN "to" - "from" <= interval '100 days' THEN 'day'
+				ELSE 'week' END;
+COMMENT ON FUNCTION yquota_internal.report_step(timestamptz, timestamptz) IS
+	'Return the time for which a bar in a report stands.  It is an hour in windows of up to three days, and a day in windows of up to a hundred days.  In longer windows it is a week';
+
 CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz, zone text) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN ARRAY(
-		SELECT "from" UNION
-		SELECT hour.at FROM generate_series(date_trunc('hour', "from"), "to", interval '1 hour') AS hour (at)
-		WHERE "to" - "from" <= interval '3 days' AND hour.at > "from" AND hour.at < "to" UNION
-		SELECT day.at FROM (
-			SELECT yquota_internal.billing_day_start(yquota_internal.billing_day("from", zone) + number, zone) AS at
-			FROM generate_series(1, least(4000, extract(day FROM "to" - "from")::integer + 1),
-								 CASE WHEN "to" - "from" <= interval '100 days' THEN 1 ELSE 7 END) AS number) AS day
-		WHERE "to" - "from" > interval '3 days' AND day.at > "from" AND day.at < "to" UNION
-		SELECT "to"
-		ORDER BY 1);
+	BEGIN ATOMIC
+		WITH bar AS (
+			SELECT yquota_internal.report_step("from", "to") AS step
+		)
+		SELECT array_agg(cut.at ORDER BY cut.at)
+		FROM (
+			SELECT "from" AS at
+			UNION
+			SELECT hour.at
+			FROM bar CROSS JOIN generate_series(date_trunc('hour', "from"), "to", interval '1 hour') AS hour (at)
+			WHERE bar.step = 'hour' AND hour.at > "from" AND hour.at < "to"
+			UNION
+			SELECT day.at
+			FROM bar
+			CROSS JOIN LATERAL (
+				SELECT yquota_internal.billing_day_start(yquota_internal.billing_day("from", zone) + number, zone) AS at
+				FROM generate_series(1, least(4000, extract(day FROM "to" - "from")::integer + 1),
+									 CASE bar.step WHEN 'day' THEN 1 ELSE 7 END) AS number) AS day
+			WHERE bar.step <> 'hour' AND day.at > "from" AND day.at < "to"
+			UNION
+			SELECT "to") AS cut;
+	END;
 COMMENT ON FUNCTION yquota_internal.report_cuts(timestamptz, timestamptz, text) IS
-	'Return the edges of the bars in a report.  A bar stands for an hour in windows of up to three days, and for a day in windows of up to a hundred days.  In longer windows it stands for a week';
+	'Return the edges of the bars in a report';
 
 CREATE TYPE yquota_internal.report_cost AS (
 	part integer,
@@ -100,6 +120,35 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_totals(yquota_internal.report_window) IS
 	'Return the costs in a window by user, of the fifteen most expensive applications, and of OPPORTUNISTIC containers by project';
 
+-- Costs of a resource type.  A row of the ledger counts under the resource type with the largest part of its amount,
+-- also where the window divides the row.
+CREATE FUNCTION yquota_internal.report_types(report yquota_internal.report_window, OUT names text[], OUT amounts numeric[])
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF report."from" < yquota_internal.archive_horizon() THEN
+		RETURN;
+	END IF;
+	EXECUTE format($query$
+		SELECT array_agg(cost.dominant), array_agg(cost.amount)
+		FROM (SELECT part.dominant, sum(part.amount) AS amount
+			  FROM (%s
+					UNION ALL
+					SELECT 1, yquota_internal.dominant(segment.allocation, segment.factors, span."from", span."to"),
+						   yquota_internal.accrued(segment.allocation, segment.factors, span."from", span."to")
+					FROM yquota_internal.running_segment AS segment
+					CROSS JOIN LATERAL (SELECT greatest(segment."from", $1) AS "from", least(segment."to", $2) AS "to") AS span
+					WHERE segment."from" < $2 AND segment."to" > $1 AND ($3 IS NULL OR segment.project = ANY ($3))) AS part
+			  GROUP BY part.dominant
+			  HAVING sum(part.amount) <> 0) AS cost
+		$query$, yquota_internal.ledger_cost_query('dominant, ', '$1', '$2', true, 'segment.amount', 'AND ($3 IS NULL OR segment.project = ANY ($3))'))
+	INTO names, amounts USING report."from", report."to", report.projects;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.report_types(yquota_internal.report_window) IS
+	'Return the costs in a window by resource type, as names and amounts; NULL if charges of the window have been archived';
+
 CREATE FUNCTION yquota_internal.report_credits(projects text[])
 	RETURNS yquota_internal.project_credit[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -137,6 +186,58 @@ CREATE FUNCTION yquota_internal.report_figure(name text, figure text) RETURNS te
 	RETURN concat('<div><dt>', yquota_internal.html(name), '</dt><dd>', figure, '</dd></div>');
 COMMENT ON FUNCTION yquota_internal.report_figure(text, text) IS 'Make a heading with a figure below it.  The figure is HTML already';
 
+CREATE FUNCTION yquota_internal.days_of_window("from" timestamptz, "to" timestamptz) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN (extract(epoch FROM "to") - extract(epoch FROM "from")) / 86400;
+COMMENT ON FUNCTION yquota_internal.days_of_window(timestamptz, timestamptz) IS 'Return the length of a window in days of 24 hours';
+
+-- The first instants of a timestamp have no window before them.  Costs before the archive horizon are known per
+-- quarter-hour.
+CREATE FUNCTION yquota_internal.window_before(report yquota_internal.report_window) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT before.at
+			FROM (SELECT CASE WHEN (report)."from" > '4700-01-01 00:00:00+00 BC'::timestamptz
+							  -- days have 24 hours in UTC
+							  THEN ((report)."from" AT TIME ZONE 'UTC' - ((report)."to" - (report)."from")) AT TIME ZONE 'UTC' END AS at) AS before
+			WHERE before.at >= yquota_internal.archive_horizon() OR before.at = yquota_internal.quarter_hour(before.at));
+COMMENT ON FUNCTION yquota_internal.window_before(yquota_internal.report_window) IS
+	'Return the start of the window of equal length that ends where a window begins; NULL if its cost is not known';
+
+CREATE FUNCTION yquota_internal.change_text(before numeric, after numeric) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN after IS NULL OR before = 0 THEN yquota_internal.html(NULL)
+				ELSE concat(CASE WHEN after > before THEN '+' END, yquota_internal.html_number(round(100 * (after - before) / before, 1)), ' %') END;
+COMMENT ON FUNCTION yquota_internal.change_text(numeric, numeric) IS 'Format a change in percent; a change from 0 or of unknown size becomes a dash';
+
+CREATE FUNCTION yquota_internal.report_comparison(report yquota_internal.report_window, amount numeric) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH part AS (
+			SELECT 1 AS place, (report)."from" AS "from", least((report)."to", (report).now) AS "to", report_comparison.amount
+			UNION ALL
+			SELECT 2, before.at, (report)."from",
+				   (SELECT coalesce(sum(cost.amount), 0)
+					FROM yquota_internal.cost_in_parts(ARRAY[before.at, (report)."from"], '{project}', CASE WHEN cardinality((report).projects) = 1 THEN ((report).projects)[1] END) AS cost
+					WHERE (report).projects IS NULL OR cost.project = ANY ((report).projects))
+			FROM (SELECT yquota_internal.window_before(report) AS at) AS before
+			WHERE before.at IS NOT NULL
+		), line AS (
+			SELECT part.*, yquota_internal.days_of_window(part."from", part."to") AS days FROM part
+		)
+		SELECT yquota_internal.html_table('{"",Credits,"Credits per day"}', concat(
+			yquota_internal.html_row('This window', yquota_internal.html_number(this.amount), yquota_internal.html_number(this.amount / this.days)),
+			yquota_internal.html_row('The window before, from ' || yquota_internal.html_time(before."from", (report).zone),
+				yquota_internal.html_number(before.amount), yquota_internal.html_number(before.amount / before.days)),
+			yquota_internal.html_row('Change', yquota_internal.change_text(before.amount, CASE WHEN this."to" = (report)."to" THEN this.amount END),
+				yquota_internal.change_text(before.amount / before.days, this.amount / this.days))), 2)
+		FROM line AS this JOIN line AS before ON before.place = 2
+		WHERE this.place = 1 AND (report)."from" < (report).now;
+$$;
+COMMENT ON FUNCTION yquota_internal.report_comparison(yquota_internal.report_window, numeric) IS
+	'Make a table of the spending in a window up to the clock, and in the window of equal length before it';
+
 CREATE FUNCTION yquota_internal.report_sums(
 	report yquota_internal.report_window, costs yquota_internal.report_cost[], parts integer, credits yquota_internal.project_credit[])
 	RETURNS text
@@ -144,11 +245,11 @@ CREATE FUNCTION yquota_internal.report_sums(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		SELECT concat('<dl class="sums">',
-				yquota_internal.report_figure('Spent in this window',
-					yquota_internal.html_number((SELECT coalesce(sum(c.amount), 0) FROM unnest(costs) AS c WHERE c.part < parts))),
+				yquota_internal.report_figure('Spent in this window', yquota_internal.html_number(spent.amount)),
 				'</dl>',
-				CASE WHEN count(*) > 0 THEN concat(
-					'<p>', CASE WHEN count(*) = 1 THEN 'The budget' ELSE format('%s budgets together', count(*)) END,
+				yquota_internal.report_comparison(report, spent.amount),
+				CASE WHEN count(b.project) > 0 THEN concat(
+					'<p>', CASE WHEN count(b.project) = 1 THEN 'The budget' ELSE format('%s budgets together', count(b.project)) END,
 					' on ', yquota_internal.html_time((report).now, (report).zone), ':</p><dl class="sums">',
 					yquota_internal.report_figure('Granted', yquota_internal.html_number(sum(b.granted))),
 					yquota_internal.report_figure('Spent since the beginning', yquota_internal.html_number(sum(b.charged + b.accrued))),
@@ -161,12 +262,14 @@ CREATE FUNCTION yquota_internal.report_sums(
 				 FROM unnest(credits) AS c
 				 WHERE c.limited_by <> ALL (SELECT above.project FROM unnest(credits) AS above)
 				   AND (c.parent IS NULL OR c.parent <> ALL (SELECT above.project FROM unnest(credits) AS above))),
-				CASE WHEN EXISTS (SELECT FROM unnest(credits) AS c WHERE c.quota_mode = 'NOLIMIT') AND count(*) > 0
+				CASE WHEN EXISTS (SELECT FROM unnest(credits) AS c WHERE c.quota_mode = 'NOLIMIT') AND count(b.project) > 0
 					 THEN '<p>Projects without a limit are not among them.</p>' END)
-		FROM yquota_internal.report_budgets(credits) AS b;
+		FROM (SELECT coalesce(sum(c.amount), 0) AS amount FROM unnest(costs) AS c WHERE c.part < parts) AS spent
+		LEFT JOIN yquota_internal.report_budgets(credits) AS b ON true
+		GROUP BY spent.amount;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
-	'Make the figures of a report: spending in a window, before an instant of the report, and budgets at the clock.  The remaining credit is the granted credit less spending and holds';
+	'Make the figures of a report: spending in a window, also in the window before it, and budgets at the clock.  The remaining credit is the granted credit less spending and holds';
 
 CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -196,7 +299,7 @@ COMMENT ON FUNCTION yquota_internal.report_shares(text, text[], numeric[]) IS
 	'Make a table of spending by name, with shares: the nineteen largest, and all others together if there are several; NULL when there is no spending';
 
 CREATE FUNCTION yquota_internal.report_spent(
-	costs yquota_internal.report_cost[], parts integer, totals yquota_internal.report_total[]) RETURNS text
+	costs yquota_internal.report_cost[], parts integer, totals yquota_internal.report_total[], types text[], type_amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -206,10 +309,12 @@ CREATE FUNCTION yquota_internal.report_spent(
 				FROM unnest(costs) AS c WHERE c.part < parts)
 			|| (SELECT yquota_internal.report_shares('User', array_agg(t.username), array_agg(t.amount))
 				FROM unnest(totals) AS t WHERE t.kind = 'user')
+			|| coalesce('<div>' || yquota_internal.report_shares('Resource type', types, type_amounts)
+						|| '<p>A charge counts under the resource type with the largest part of its amount.</p></div>', '')
 			|| '</div>', '<p>Nothing was spent in this window.</p>');
 	END;
-COMMENT ON FUNCTION yquota_internal.report_spent(yquota_internal.report_cost[], integer, yquota_internal.report_total[]) IS
-	'Make tables of spending by project, queue and user, before an instant of the report';
+COMMENT ON FUNCTION yquota_internal.report_spent(yquota_internal.report_cost[], integer, yquota_internal.report_total[], text[], numeric[]) IS
+	'Make tables of spending by project, queue, user and resource type, before an instant of the report';
 
 -- A sub-project's credit lasts as long as the budget that limits it.
 CREATE FUNCTION yquota_internal.report_balances(

@@ -21,54 +21,98 @@ CREATE FUNCTION yquota_internal.report_spending(
 			SELECT ranked.place, CASE WHEN count(*) > 1 THEN format('%s others', count(*)) ELSE min(ranked.name) END AS name
 			FROM ranked GROUP BY ranked.place
 		), bar AS (
-			SELECT spent.part, ranked.place, greatest(sum(spent.amount), 0) AS amount
+			SELECT spent.part, ranked.place, sum(spent.amount) AS amount
 			FROM spent JOIN ranked USING (name)
 			GROUP BY spent.part, ranked.place
 		), edge AS (
-			SELECT cut.number, least(cut.at, (report).now) AS at
+			SELECT cut.number, least(cut.at, (report).now) AS at, lead(least(cut.at, (report).now)) OVER (ORDER BY cut.number) AS next_at
 			FROM unnest(cuts) WITH ORDINALITY AS cut (at, number)
 			WHERE cut.number = 1 OR cuts[cut.number - 1] < (report).now
 		), frame AS (
 			SELECT yquota_internal.chart_frame((report)."from", (report)."to", (report).now, (report).zone, 0, max(stack.amount)) AS frame
-			FROM (SELECT sum(bar.amount) AS amount FROM bar GROUP BY bar.part) AS stack
+			FROM (SELECT sum(greatest(bar.amount, 0)) AS amount FROM bar GROUP BY bar.part) AS stack
 			HAVING max(stack.amount) > 0
 		)
 		SELECT coalesce(
-			(SELECT yquota_internal.chart(title, frame.frame, NULL,
+			(SELECT yquota_internal.chart(title, 'credits per ' || yquota_internal.report_step((report)."from", (report)."to"), frame.frame, 'credits',
 				yquota_internal.chart_areas(
-					(SELECT array_agg(ROW(series.place, series.name,
-							ARRAY(SELECT coalesce(bar.amount, 0)::double precision FROM edge
+					(SELECT array_agg(ROW(series.place,
+							ARRAY(SELECT greatest(bar.amount, 0)::double precision FROM edge
 								  LEFT JOIN bar ON bar.part = edge.number AND bar.place = series.place
-								  WHERE edge.number < (SELECT max(edge.number) FROM edge) ORDER BY edge.number))::yquota_internal.chart_area)
+								  WHERE edge.next_at IS NOT NULL ORDER BY edge.number))::yquota_internal.chart_area)
 					 FROM series),
 					(SELECT array_agg(yquota_internal.chart_x(edge.at, frame.frame)::double precision ORDER BY edge.number) FROM edge),
 					(frame.frame).top::double precision),
-				yquota_internal.chart_legend((SELECT array_agg(series.name ORDER BY series.place) FROM series), true))
+				yquota_internal.chart_legend((SELECT array_agg(series.name ORDER BY series.place) FROM series), true),
+				ARRAY['Total'] || (SELECT array_agg(series.name ORDER BY series.place) FROM series),
+				ARRAY(SELECT ROW(edge.at, edge.next_at,
+							coalesce((SELECT sum(spent.amount) FROM spent WHERE spent.part = edge.number), 0)
+							|| ARRAY(SELECT coalesce(bar.amount, 0) FROM series LEFT JOIN bar ON bar.part = edge.number AND bar.place = series.place
+									 ORDER BY series.place))::yquota_internal.chart_row
+					  FROM edge WHERE edge.next_at IS NOT NULL),
+				true)
 			 FROM frame),
 			yquota_internal.chart_in_words(title, yquota_internal.report_nothing(report, 'Nothing was spent in this window.')));
 	END;
 COMMENT ON FUNCTION yquota_internal.report_spending(text, text[], integer[], numeric[], timestamptz[], yquota_internal.report_window) IS
 	'Draw the spending between each of some instants and the next one, stacked by name: the fifteen largest, and the others together';
 
+-- Rows of a chart with lines begin where a line turns.
+CREATE FUNCTION yquota_internal.step_rows(points yquota_internal.chart_point[], until timestamptz) RETURNS yquota_internal.chart_row[]
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH point AS MATERIALIZED (
+			SELECT p.* FROM unnest(points) AS p
+		), known AS (
+			SELECT instant.at, line.name, point.amount, count(point.at) OVER (PARTITION BY line.name ORDER BY instant.at) AS points
+			FROM (SELECT DISTINCT point.at FROM point) AS instant
+			CROSS JOIN (SELECT DISTINCT point.name FROM point) AS line
+			LEFT JOIN point ON point.at = instant.at AND point.name = line.name
+		), held AS (
+			SELECT known.at, known.name, max(known.amount) OVER (PARTITION BY known.name, known.points) AS amount FROM known
+		), row AS (
+			SELECT held.at, array_agg(held.amount ORDER BY held.name) AS amounts FROM held GROUP BY held.at
+		), turn AS (
+			SELECT row.at, row.amounts, row.amounts IS DISTINCT FROM lag(row.amounts) OVER (ORDER BY row.at) AS turns FROM row
+		), span AS (
+			SELECT turn.at, lead(turn.at, 1, until) OVER (ORDER BY turn.at) AS ends_at, turn.amounts FROM turn WHERE turn.turns
+		)
+		SELECT array_agg(ROW(span.at, span.ends_at, span.amounts)::yquota_internal.chart_row ORDER BY span.at)
+		FROM span WHERE num_nonnulls(VARIADIC span.amounts) > 0 AND span.at < span.ends_at;
+$$;
+COMMENT ON FUNCTION yquota_internal.step_rows(yquota_internal.chart_point[], timestamptz) IS
+	'Return the rows of a chart with stepped lines, up to an instant, in the order of their names';
+
+CREATE FUNCTION yquota_internal.minutes_text(duration interval) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN concat(trim_scale(round(extract(epoch FROM duration) / 60, 1)), ' minutes');
+COMMENT ON FUNCTION yquota_internal.minutes_text(interval) IS 'Format the step of a chart';
+
 CREATE FUNCTION yquota_internal.report_lines(
-	title text, unit text, bottom numeric, points yquota_internal.chart_point[], report yquota_internal.report_window, otherwise text) RETURNS text
+	title text, axis text, unit text, bottom numeric, capacity numeric, points yquota_internal.chart_point[],
+	report yquota_internal.report_window, otherwise text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH frame AS (
 			SELECT yquota_internal.chart_frame((report)."from", (report)."to", (report).now, (report).zone,
-											   least(min(p.amount), bottom), max(p.amount)) AS frame
+											   least(min(p.amount), bottom), max(p.amount)) AS frame,
+				   least((report)."to", (report).now) AS until
 			FROM unnest(points) AS p HAVING count(p.amount) > 0
+		), line AS (
+			SELECT ARRAY(SELECT DISTINCT p.name FROM unnest(points) AS p ORDER BY p.name) AS names
 		)
 		SELECT coalesce(
-			(SELECT yquota_internal.chart(title, frame.frame, unit,
-				yquota_internal.chart_steps(points, least((report)."to", (report).now), frame.frame),
-				yquota_internal.chart_legend(ARRAY(SELECT DISTINCT p.name FROM unnest(points) AS p ORDER BY p.name), false))
-			 FROM frame),
+			(SELECT yquota_internal.chart(title, axis, frame.frame, unit,
+				concat(CASE WHEN capacity <= (frame.frame).top THEN yquota_internal.chart_mark(capacity, 'capacity', frame.frame) END,
+					   yquota_internal.chart_steps(points, frame.until, frame.frame)),
+				yquota_internal.chart_legend(line.names, false), line.names, yquota_internal.step_rows(points, frame.until), false)
+			 FROM frame CROSS JOIN line),
 			yquota_internal.chart_in_words(title, yquota_internal.report_nothing(report, otherwise)));
 	END;
-COMMENT ON FUNCTION yquota_internal.report_lines(text, text, numeric, yquota_internal.chart_point[], yquota_internal.report_window, text) IS
-	'Draw lines above a bottom line, which is moved down to the lowest amount if necessary.  Return a text when there are no lines';
+COMMENT ON FUNCTION yquota_internal.report_lines(text, text, text, numeric, numeric, yquota_internal.chart_point[], yquota_internal.report_window, text) IS
+	'Draw lines above a bottom line, which is moved down to the lowest amount if necessary.  Draw a dashed line at a capacity within the chart.  Return a text when there are no lines';
 
 -- The chart has 285 columns, and shows the last point in each.
 CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
@@ -88,7 +132,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 			WHERE factor.dimension = 'execution_type' AND factor.name = 'OPPORTUNISTIC'
 			  AND EXISTS (SELECT FROM yquota.price_factor AS computed WHERE computed.load IS NOT NULL)
 		)
-		SELECT array_agg(ROW(line.name, place.at, coalesce(last.value,
+		SELECT array_agg(ROW(line.name, greatest(last.effective_at, (report)."from"), coalesce(last.value,
 				(SELECT price.multiplier FROM yquota.price
 				 WHERE price.price_group = line.name AND price.effective_at <= last.effective_at
 				 ORDER BY price.effective_at DESC LIMIT 1)
@@ -112,18 +156,23 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
 	'Draw the multiplier and the calendar factor of each price group in a window, by which base prices were multiplied.  Also draw the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 
--- The function averages over as many whole quarter-hours as are needed to fit into 285 columns.  A measurement is
--- valid until the next one, or until the next computation of prices if that comes first.
+CREATE FUNCTION yquota_internal.utilization_step(report yquota_internal.report_window) RETURNS interval
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN interval '15 minutes' * ceil(greatest((extract(epoch FROM (report)."to") - extract(epoch FROM (report)."from")) / (284 * 900), 1))::integer;
+COMMENT ON FUNCTION yquota_internal.utilization_step(yquota_internal.report_window) IS
+	'Return the time over which the chart of utilization averages: as many whole quarter-hours as are needed to fit into 285 columns';
+
+-- A measurement is valid until the next one, or until the next computation of prices if that comes first.
 CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH span AS (
-			SELECT interval '15 minutes' * ceil(greatest((extract(epoch FROM (report)."to") - extract(epoch FROM (report)."from")) / (284 * 900), 1))::integer AS width,
+			SELECT yquota_internal.utilization_step(report) AS width,
 				   greatest(interval '15 minutes', 2 * yquota_internal.duration('yquota.price_interval')) AS patience
 		), measured AS (
 			SELECT h.price_group, date_bin(span.width, h.quarter_hour, (report)."from") AS at, max(h.quarter_hour) AS last_at,
-				   100 * sum(h.average * h.measurements) / sum(h.measurements) AS amount
+				   round(100 * sum(h.average * h.measurements) / sum(h.measurements), 4) AS amount
 			FROM yquota.utilization_history AS h CROSS JOIN span
 			WHERE h.quarter_hour >= (report)."from" AND h.quarter_hour < least((report)."to", (report).now)
 			GROUP BY h.price_group, date_bin(span.width, h.quarter_hour, (report)."from")
@@ -139,6 +188,33 @@ CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report
 $$;
 COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) IS
 	'Draw the measured utilization in a window, in percent';
+
+CREATE FUNCTION yquota_internal.utilization_in_words(points yquota_internal.chart_point[]) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT format('<p>Utilization is above 100 %% (%s) where containers hold more than the nodes in state RUNNING have, for example after a loss of nodes.%s</p>',
+					  string_agg(format('%s: %s %%', yquota_internal.html(line.name), yquota_internal.number_text(line.highest)), ', ' ORDER BY line.name),
+					  CASE WHEN bool_or(price_group.count_pending) THEN ' It includes demand that waits for containers.' END)
+		FROM (SELECT p.name, max(p.amount) AS highest FROM unnest(points) AS p GROUP BY p.name HAVING max(p.amount) > 100) AS line
+		JOIN yquota.price_group ON price_group.name = line.name
+		HAVING count(*) > 0;
+$$;
+COMMENT ON FUNCTION yquota_internal.utilization_in_words(yquota_internal.chart_point[]) IS
+	'Return a sentence that explains a utilization above 100 percent; NULL if there is none';
+
+CREATE FUNCTION yquota_internal.report_utilization_chart(report yquota_internal.report_window) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT concat(yquota_internal.report_lines('Utilization of the cluster',
+						format('%% of the running nodes, average of %s', yquota_internal.minutes_text(yquota_internal.utilization_step(report))),
+						'%', 0, 100, measured.points, report, 'Utilization was not measured in this window.'),
+					  yquota_internal.utilization_in_words(measured.points))
+		FROM (SELECT yquota_internal.report_utilization(report) AS points OFFSET 0) AS measured;
+$$;
+COMMENT ON FUNCTION yquota_internal.report_utilization_chart(yquota_internal.report_window) IS
+	'Draw the measured utilization in a window, with a sentence if it exceeds 100 percent';
 
 -- The balance during the time of a report, and its forecast, before holds.  Projects without a limit are left out.
 
@@ -218,18 +294,26 @@ CREATE FUNCTION yquota_internal.balance_chart(
 			SELECT string_agg(format('%s %s', yquota_internal.chart_x(p.at, scale.frame), yquota_internal.chart_y(p.amount, scale.frame)), 'L' ORDER BY p.at) AS d
 			FROM unnest(past, balances) AS p (at, amount), scale
 		), point AS (
-			SELECT f.at, yquota_internal.chart_x(f.at, scale.frame) AS x, yquota_internal.chart_y(f.expected, scale.frame) AS expected,
+			SELECT f.at, round(f.expected, 2) AS credits, round(f.least_left, 2) AS least_credits, round(f.most_left, 2) AS most_credits,
+				   yquota_internal.chart_x(f.at, scale.frame) AS x, yquota_internal.chart_y(f.expected, scale.frame) AS expected,
 				   yquota_internal.chart_y(f.least_left, scale.frame) AS least_left, yquota_internal.chart_y(f.most_left, scale.frame) AS most_left
 			FROM span, scale, yquota_internal.report_forecast(span.last_at, span.ends_at, span.credit, days, mean, deviation) AS f
 			WHERE days IS NOT NULL AND span.credit > 0
 		)
-		SELECT yquota_internal.chart(CASE WHEN days IS NULL THEN 'Balance' ELSE 'Balance, and its forecast if days to come are like the last ones' END, scale.frame, NULL,
+		SELECT yquota_internal.chart(CASE WHEN days IS NULL THEN 'Balance' ELSE 'Balance, and its forecast if days to come are like the last ones' END,
+			'credits left, at the end of each ' || yquota_internal.report_step((report)."from", (report)."to"), scale.frame, 'credits',
 			concat('<path class="line c1" d="M', past_line.d, '"/>',
 				(SELECT format('<path class="band c2" d="M%sL%sZ"/><path class="line c2" d="M%s"/>',
 						string_agg(format('%s %s', p.x, p.most_left), 'L' ORDER BY p.at), string_agg(format('%s %s', p.x, p.least_left), 'L' ORDER BY p.at DESC),
 						string_agg(format('%s %s', p.x, p.expected), 'L' ORDER BY p.at))
 				 FROM point AS p HAVING count(*) > 0)),
-			CASE WHEN EXISTS (SELECT FROM point) THEN yquota_internal.chart_legend('{Balance,"Forecast, with its range in nine cases of ten"}', false) END)
+			CASE WHEN EXISTS (SELECT FROM point) THEN yquota_internal.chart_legend('{Balance,"Forecast, with its range in nine cases of ten"}', false) END,
+			CASE WHEN EXISTS (SELECT FROM point) THEN '{Balance,Forecast,Least,Most}' ELSE '{Balance}'::text[] END,
+			ARRAY(SELECT ROW(p.at, NULL, CASE WHEN EXISTS (SELECT FROM point) THEN ARRAY[p.amount, NULL, NULL, NULL] ELSE ARRAY[p.amount] END)::yquota_internal.chart_row
+				  FROM unnest(past, balances) AS p (at, amount)
+				  UNION ALL
+				  SELECT ROW(p.at, NULL, ARRAY[NULL, p.credits, p.least_credits, p.most_credits])::yquota_internal.chart_row FROM point AS p, span WHERE p.at > span.last_at),
+			false)
 		FROM scale, past_line;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) IS

@@ -246,6 +246,7 @@ DECLARE
 	parts integer;
 	costs yquota_internal.report_cost[];
 	totals yquota_internal.report_total[];
+	types record;
 	credits yquota_internal.project_credit[];
 	subject text;
 BEGIN
@@ -256,6 +257,7 @@ BEGIN
 	known_cuts := cuts || CASE WHEN "to" < report.now THEN ARRAY[report.now] END;
 	costs := yquota_internal.report_costs(known_cuts, report.projects);
 	totals := yquota_internal.report_totals(report);
+	SELECT * INTO types FROM yquota_internal.report_types(report);
 	credits := yquota_internal.report_credits(report.projects);
 	subject := yquota_internal.report_subject(report_html_as_owner.project, report.projects);
 	RETURN yquota_internal.html_page(
@@ -266,7 +268,7 @@ BEGIN
 				 WHEN "to" > report.now THEN ' This window has not ended: amounts are those up to now.' END),
 		concat('<h2>Money</h2>',
 			yquota_internal.report_sums(report, costs, parts, credits),
-			yquota_internal.report_spent(costs, parts, totals),
+			yquota_internal.report_spent(costs, parts, totals, types.names, types.amounts),
 			yquota_internal.chart_patterns(),
 			'<h2>Spending over time</h2>',
 			(SELECT concat(yquota_internal.report_spending('Credits by project', array_agg(c.project), array_agg(c.part), array_agg(c.amount), cuts, report),
@@ -276,8 +278,9 @@ BEGIN
 			yquota_internal.report_balance_chart(report, costs, known_cuts, credits),
 			yquota_internal.report_balances(report, costs, parts, credits),
 			'<h2>Prices and utilization</h2>',
-			yquota_internal.report_lines('Factor on base prices', NULL, 1, yquota_internal.report_prices(report), report, 'There were no prices.'),
-			yquota_internal.report_lines('Utilization of the cluster', '%', 0, yquota_internal.report_utilization(report), report, 'Utilization was not measured in this window.'),
+			yquota_internal.report_lines('Factor on base prices', format('times the base price, the last in each %s', yquota_internal.minutes_text(("to" - "from") / 284)),
+				'times the base price', 1, NULL, yquota_internal.report_prices(report), report, 'There were no prices.'),
+			yquota_internal.report_utilization_chart(report),
 			yquota_internal.report_applications(totals),
 			yquota_internal.report_running(report),
 			yquota_internal.report_waiting(report),

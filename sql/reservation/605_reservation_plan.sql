@@ -54,62 +54,156 @@ COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'Return th
 -- The HTML page
 --
 
--- Prints an amount as a percentage of the capacity.
-CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint) RETURNS text
+CREATE FUNCTION yquota_internal.plan_unit(resource_name text, OUT name text, OUT size numeric)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.number_text(round(amount)));
-COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'Format an amount in percent of the plan''s amount; unchanged if the plan has none of the resource';
+	RETURN CASE resource_name WHEN 'memory-mb' THEN ROW('GiB'::text, 1024::numeric) ELSE ROW(resource_name, 1::numeric) END;
+COMMENT ON FUNCTION yquota_internal.plan_unit(text) IS 'Return the unit in which a plan shows a resource, and its size in native units';
+
+CREATE FUNCTION yquota_internal.plan_amount(amount numeric, resource_name text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN (SELECT concat(yquota_internal.number_text(amount / unit.size), ' ', yquota_internal.html(unit.name)) FROM yquota_internal.plan_unit(resource_name) AS unit);
+COMMENT ON FUNCTION yquota_internal.plan_amount(numeric, text) IS 'Format an amount of a resource with its unit';
+
+CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint, resource_name text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN capacity > 0 THEN trim_scale(round(100 * amount / capacity, 1)) || ' %'
+				ELSE yquota_internal.plan_amount(amount, resource_name) END;
+COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint, text) IS
+	'Format an amount in percent of the plan''s capacity; with its unit if the plan has none of the resource';
+
+CREATE TYPE yquota_internal.plan_step AS (
+	"from" timestamptz,
+	"to" timestamptz,
+	amounts numeric[]
+);
+COMMENT ON TYPE yquota_internal.plan_step IS 'Amounts of a resource that are promised in a range of time';
+COMMENT ON COLUMN yquota_internal.plan_step.amounts IS 'native units: the sum, and the amounts of users';
+
+-- A page has room for fifteen users and a sum of the others.
+CREATE FUNCTION yquota_internal.plan_users(by_user jsonb[], OUT place bigint, OUT name text, OUT users text[]) RETURNS SETOF record
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT ranked.place, CASE WHEN count(*) > 1 THEN format('%s other users', count(*)) ELSE min(ranked.username) END, array_agg(ranked.username)
+		FROM (SELECT found.username, least(16, row_number() OVER (ORDER BY found.username)) AS place
+			  FROM (SELECT DISTINCT jsonb_object_keys(promise.users) AS username FROM unnest(by_user) AS promise (users)) AS found) AS ranked
+		GROUP BY ranked.place;
+$$;
+COMMENT ON FUNCTION yquota_internal.plan_users(jsonb[]) IS 'Return the users of promises in the order of their names';
+
+-- The users are left out if there are too many intervals for a page.
+CREATE FUNCTION yquota_internal.plan_steps(
+	queue text, resource_names text[], "from" timestamptz, "to" timestamptz, OUT resource_name text, OUT users text[], OUT steps yquota_internal.plan_step[])
+	RETURNS SETOF record
+	LANGUAGE sql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH promise AS MATERIALIZED (
+			SELECT p."from", p."to", p.committed, p.by_user FROM yquota.plan_allocation(plan_steps.queue, plan_steps."from", plan_steps."to") AS p
+		), username AS MATERIALIZED (
+			SELECT u.* FROM (SELECT array_agg(promise.by_user) AS users FROM promise HAVING count(*) <= 1000) AS all_users, yquota_internal.plan_users(all_users.users) AS u
+		), amount AS (
+			SELECT resource.name, p."from", coalesce(yquota.amount(p.committed, resource.name), 0)
+				   || ARRAY(SELECT (SELECT coalesce(sum(yquota.amount((p.by_user ->> member.name)::yquota.resource, resource.name)), 0) FROM unnest(username.users) AS member (name))
+							FROM username ORDER BY username.place) AS amounts
+			FROM promise AS p CROSS JOIN unnest(resource_names) AS resource (name)
+		), turn AS (
+			SELECT a.*, a.amounts IS DISTINCT FROM lag(a.amounts) OVER (PARTITION BY a.name ORDER BY a."from") AS turns FROM amount AS a
+		), step AS (
+			SELECT t.name, t."from", lead(t."from", 1, plan_steps."to") OVER (PARTITION BY t.name ORDER BY t."from") AS "to", t.amounts
+			FROM turn AS t WHERE t.turns
+		)
+		SELECT step.name, ARRAY(SELECT username.name FROM username ORDER BY username.place),
+			   array_agg(ROW(step."from", step."to", step.amounts)::yquota_internal.plan_step ORDER BY step."from")
+		FROM step GROUP BY step.name;
+$$;
+COMMENT ON FUNCTION yquota_internal.plan_steps(text, text[], timestamptz, timestamptz) IS
+	'Return the promised amounts of resources over time, together and by user.  Neighbouring steps have different amounts';
+
+-- Rows of the chart of a resource.  If there are too many steps for a page, the rows are columns of equal width.
+CREATE FUNCTION yquota_internal.plan_rows(
+	plan yquota_internal.plan_place, steps yquota_internal.plan_step[], "from" timestamptz, "to" timestamptz) RETURNS yquota_internal.chart_row[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT array_agg(ROW(s."from", s."to", ARRAY(
+					SELECT native.amount / unit.size
+					FROM unnest(ARRAY[s.amounts[1], (plan).capacity] || s.amounts[2:]) WITH ORDINALITY AS native (amount, number)
+					ORDER BY native.number))::yquota_internal.chart_row ORDER BY s."from")
+		FROM (SELECT step.* FROM unnest(steps) AS step WHERE cardinality(steps) <= 1000
+			  UNION ALL
+			  SELECT plan_rows."from" + width.one * (c.number - 1), plan_rows."from" + width.one * c.number, ARRAY[c.amount::numeric]
+			  FROM unnest((plan).highest) WITH ORDINALITY AS c (amount, number)
+			  CROSS JOIN (SELECT (plan_rows."to" - plan_rows."from") / cardinality((plan).highest) AS one) AS width
+			  WHERE cardinality(steps) > 1000) AS s
+		CROSS JOIN yquota_internal.plan_unit((plan).resource_name) AS unit;
+$$;
+COMMENT ON FUNCTION yquota_internal.plan_rows(yquota_internal.plan_place, yquota_internal.plan_step[], timestamptz, timestamptz) IS
+	'Return the promised amount and the capacity of a resource over time for its chart, and the amounts of users';
+
+CREATE FUNCTION yquota_internal.plan_in_words(
+	plan yquota_internal.plan_place, steps yquota_internal.plan_step[], zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT concat('On average ', yquota_internal.plan_percent(mean.amount, (plan).capacity, (plan).resource_name), ' of ',
+					  yquota_internal.plan_amount((plan).capacity, (plan).resource_name), ' is promised, at most ',
+					  yquota_internal.plan_percent(most.amounts[1], (plan).capacity, (plan).resource_name),
+					  CASE WHEN (plan).capacity > 0 THEN concat(' (', yquota_internal.plan_amount(most.amounts[1], (plan).resource_name), ')') END,
+					  ', from ', yquota_internal.html_time(most."from", zone), '.',
+					  CASE WHEN most.amounts[1] > (plan).capacity THEN ' <strong>That is more than there is: the plan has become smaller.</strong>' END)
+		FROM (SELECT s.* FROM unnest(steps) AS s ORDER BY s.amounts[1] DESC, s."from" LIMIT 1) AS most
+		CROSS JOIN (SELECT sum(s.amounts[1] * span.seconds) / sum(span.seconds) AS amount
+					FROM unnest(steps) AS s
+					CROSS JOIN LATERAL (SELECT extract(epoch FROM s."to") - extract(epoch FROM s."from") AS seconds) AS span) AS mean;
+$$;
+COMMENT ON FUNCTION yquota_internal.plan_in_words(yquota_internal.plan_place, yquota_internal.plan_step[], text) IS
+	'Return a sentence about the average and the largest promised amount of a resource, and about the first instant at which it is promised';
 
 CREATE FUNCTION yquota_internal.plan_chart(
-	places yquota_internal.plan_place[], resource_name text, "from" timestamptz, "to" timestamptz, zone text) RETURNS text
+	places yquota_internal.plan_place[], resource_name text, users text[], steps yquota_internal.plan_step[], "from" timestamptz, "to" timestamptz, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH plan AS MATERIALIZED (
-			SELECT p.capacity, p.highest, h.most, h.at, a.mean,
-				   yquota_internal.chart_frame("from", "to", yquota.statement_clock(), zone, 0, greatest(p.capacity, h.most, 1)) AS frame
+			SELECT p AS place, p.capacity, p.highest, unit.name AS unit, unit.size, yquota_internal.plan_rows(p, steps, "from", "to") AS rows,
+				   yquota_internal.chart_frame("from", "to", yquota.statement_clock(), zone, 0,
+											   greatest(p.capacity, (SELECT max(s.amounts[1]) FROM unnest(steps) AS s), 1) / unit.size) AS frame
 			FROM unnest(places) AS p
-			CROSS JOIN LATERAL (
-				SELECT c.amount AS most, "from" + ("to" - "from") * ((c.number - 1)::double precision / cardinality(p.highest)) AS at
-				FROM unnest(p.highest) WITH ORDINALITY AS c (amount, number) ORDER BY c.amount DESC, c.number LIMIT 1) AS h
-			CROSS JOIN LATERAL (SELECT avg(c.amount)::numeric AS mean FROM unnest(p.amounts) AS c (amount)) AS a
+			CROSS JOIN LATERAL yquota_internal.plan_unit(p.resource_name) AS unit
 			WHERE p.place = 0 AND p.resource_name = plan_chart.resource_name
-		), highest AS (
-			SELECT round(64 + 568.0 * (c.number - 1) / cardinality(plan.highest), 1) AS x, yquota_internal.chart_y(c.amount, plan.frame) AS y
-			FROM plan CROSS JOIN LATERAL unnest(plan.highest) WITH ORDINALITY AS c (amount, number)
 		), line AS (
-			SELECT 'M64 ' || string_agg(format('H%sV%s', h.x, h.y), '' ORDER BY h.x) || 'H632' AS path
-			FROM (SELECT highest.*, highest.y IS DISTINCT FROM lag(highest.y) OVER (ORDER BY highest.x) AS turns FROM highest) AS h
-			WHERE h.turns
+			SELECT 'M64 ' || string_agg(format(CASE r.number WHEN 1 THEN '%2$s' ELSE 'H%1$sV%2$s' END,
+										yquota_internal.chart_x(r."from", plan.frame), yquota_internal.chart_y(r.amounts[1], plan.frame)), '' ORDER BY r.number) || 'H632' AS path
+			FROM plan CROSS JOIN LATERAL unnest(plan.rows) WITH ORDINALITY AS r ("from", "to", amounts, number)
 		), edges AS (
 			SELECT array_agg(round(640 + 5680.0::double precision * number / cardinality(plan.highest)) / 10 ORDER BY number) AS x
 			FROM plan CROSS JOIN generate_series(0, cardinality(plan.highest)) AS number
 		), areas AS (
-			SELECT array_agg(ROW(p.place, yquota_internal.plan_place_name(p.reservation_id, p.reservations), p.amounts)::yquota_internal.chart_area) AS places
+			SELECT array_agg(ROW(p.place, p.amounts)::yquota_internal.chart_area) AS places
 			FROM unnest(places) AS p
 			WHERE p.place > 0 AND p.resource_name = plan_chart.resource_name
 		)
-		SELECT yquota_internal.chart(resource_name, plan.frame, NULL,
-				concat(yquota_internal.chart_areas(areas.places, edges.x, (plan.frame).top::double precision),
-					   '<path class="highest" d="M64 ', (SELECT h.y FROM highest AS h ORDER BY h.x LIMIT 1), substr(line.path, 5), '"/>',
-					   format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">capacity %3$s</text></g>',
-							  yquota_internal.chart_y(plan.capacity, plan.frame), yquota_internal.chart_y(plan.capacity, plan.frame) + 13, yquota_internal.number_text(plan.capacity))),
-				NULL)
-			|| format('<p>On average %s of %s is promised, at most %s: %s, about %s.%s</p>',
-					  yquota_internal.plan_percent(plan.mean, plan.capacity), yquota_internal.number_text(plan.capacity),
-					  yquota_internal.plan_percent(plan.most, plan.capacity), yquota_internal.number_text(plan.most), yquota_internal.html_time(plan.at, zone),
-					  CASE WHEN plan.most > plan.capacity THEN ' <strong>That is more than there is: the plan has become smaller.</strong>' END)
+		SELECT CASE WHEN (SELECT max(s.amounts[1]) FROM unnest(steps) AS s) > 0
+			THEN yquota_internal.chart(resource_name, plan.unit || ' promised', plan.frame, plan.unit,
+				concat(yquota_internal.chart_areas(areas.places, edges.x, ((plan.frame).top * plan.size)::double precision),
+					   '<path class="highest" d="', line.path, '"/>',
+					   yquota_internal.chart_mark(plan.capacity / plan.size, 'capacity ' || yquota_internal.number_text(plan.capacity / plan.size), plan.frame)),
+				NULL, '{Promised,Capacity}' || users, plan.rows, true)
+				|| concat('<p>', yquota_internal.plan_in_words(plan.place, steps, zone), '</p>')
+			ELSE yquota_internal.chart_in_words(resource_name,
+				format('Nothing of %s is promised in this time.', yquota_internal.plan_amount(plan.capacity, resource_name))) END
 		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
 $$;
-COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
-	'Draw a resource of a plan, with a sentence that says the same in words';
+COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, text[], yquota_internal.plan_step[], timestamptz, timestamptz, text) IS
+	'Draw a resource of a plan, with a sentence that says the same in words.  A sentence alone says that nothing is promised';
 
 CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		SELECT yquota_internal.chart_legend(array_agg(yquota_internal.plan_place_name(p.reservation_id, p.reservations) ORDER BY p.place), true)
-			|| '<p>The solid line is the most that is promised at an instant, the dashed one what the plan has.</p>'
+			|| '<p>The solid line is the promised amount, and the dashed line is the capacity of the plan.</p>'
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Draw the legend of areas and reservations';
@@ -149,8 +243,9 @@ DECLARE
 BEGIN
 	SELECT * INTO shown FROM yquota_internal.plan_window("from", "to");
 	SELECT array_agg(p ORDER BY p.place) INTO places FROM yquota_internal.plan_columns(queue, shown."from", shown."to", 568, 8) AS p;
-	SELECT string_agg(yquota_internal.plan_chart(places, p.resource_name, shown."from", shown."to", zone), '' ORDER BY p.number) INTO charts
+	SELECT string_agg(yquota_internal.plan_chart(places, p.resource_name, s.users, s.steps, shown."from", shown."to", zone), '' ORDER BY p.number) INTO charts
 	FROM unnest(places) WITH ORDINALITY AS p (place, reservation_id, reservations, share, resource_name, capacity, amounts, highest, number)
+	JOIN yquota_internal.plan_steps(queue, ARRAY(SELECT whole.resource_name FROM unnest(places) AS whole WHERE whole.place = 0), shown."from", shown."to") AS s ON s.resource_name = p.resource_name
 	WHERE p.place = 0;
 	RETURN yquota_internal.html_page(
 		format('Plan of reservations, queue %s', queue),

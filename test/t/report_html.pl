@@ -53,7 +53,7 @@ foreach my $text (@markup)
 	is(index($page, $text), -1, "$text is not markup");
 	cmp_ok($count, '>=', 8, 'the text is shown in every place that it has');
 }
-unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'the page loads nothing from elsewhere');
+unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\bsrc=|\bhref="(?!#|data:text\/csv;)|\bhref=[^"]|https?:/, 'the page loads nothing from elsewhere');
 
 # The chart of balances agrees with balance_at() and forecast().
 my $alone = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', '<svg onload=alert(1)>&amp;')));
@@ -93,6 +93,7 @@ sub spent
 	{
 		my ($head, @lines) = rows($1);
 
+		next if $head->[0] eq '';
 		$spent{ $head->[0] } = { map { ($_->[0] => $_->[1]) } @lines };
 	}
 	return \%spent;
@@ -100,19 +101,20 @@ sub spent
 
 # Each number of the first section equals that of the ledger.
 my %ledger;
-foreach my $column ([ Project => 'project' ], [ Queue => 'queue' ], [ User => 'username' ])
+foreach my $column ([ Project => 'project' ], [ Queue => 'queue' ], [ User => 'username' ], [ 'Resource type' => 'dominant' ])
 {
 	my ($head, $name) = @$column;
+	my $name_now = $name eq 'dominant' ? 'yquota_internal.dominant(c.allocation, c.factors, c.settled_at, yquota.clock())' : "c.$name";
 
 	%{ $ledger{$head} } = map { split /\t/ } split /\n/, $node->safe_psql('postgres', <<~"SQL");
 		SELECT CASE WHEN grouping(name) = 1 THEN 'Total' ELSE yquota_internal.html(name) END || E'\\t' || yquota_internal.number_text(sum(amount))
 		FROM (SELECT $name AS name, amount FROM yquota.charge
 			  UNION ALL
-			  SELECT c.$name, yquota_internal.accrued(c.allocation, c.factors, c.settled_at, yquota.clock()) FROM yquota.container AS c) AS booked
+			  SELECT $name_now, yquota_internal.accrued(c.allocation, c.factors, c.settled_at, yquota.clock()) FROM yquota.container AS c) AS booked
 		GROUP BY ROLLUP (name)
 		SQL
 }
-is_deeply(spent($page), \%ledger, 'the first tables have the sums of the ledger by project, queue and user, and the total');
+is_deeply(spent($page), \%ledger, 'the first tables have the sums of the ledger by project, queue, user and resource type, and the total');
 my ($sum) = section($page, 'Money') =~ /<dt>Spent in this window<\/dt><dd>(.*?)<\/dd>/;
 is($sum, $ledger{Project}{Total}, 'the amount spent in the section Money is the total');
 is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('postgres', <<~'SQL'), 'the section has the granted, spent, held and remaining credit since the beginning');
@@ -126,7 +128,7 @@ is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('p
 sub chart
 {
 	my ($html, $title) = @_;
-	my ($svg) = $html =~ /<figcaption>\Q$title\E[^<]*<\/figcaption>.*?<svg viewBox="0 0 640 240"(.*?)<\/svg><\/figure>/s or return;
+	my ($svg) = $html =~ /<figcaption>\Q$title\E[^<]*<\/figcaption>.*?<svg viewBox="0 0 640 240"(.*?)<\/svg><p class="csv">/s or return;
 	my %chart = (amounts => [ $svg =~ /class="y">([^<]*)</g ], times => [ $svg =~ /class="x">([^<]*)</g ], now => $svg =~ /class="now" d="M([\d.]+) / ? $1 : undef, furthest => 0);
 
 	foreach my $path ($svg =~ /<path class="(?:area|line)[^"]*" d="([^"]*)"/g)
@@ -154,6 +156,96 @@ foreach my $title (@charts)
 	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'nothing is drawn after the present');
 }
 like($page, qr/<path class="line c1" d="M218\.9 128\.8H220\.0M578\.2 10\.0H580\.4"\/>/, 'utilization is drawn where it was measured, whatever the price was');
+
+# Each bar and point tells its exact value, and the keyboard reaches it.  The file of a chart has the same values.
+sub values_of
+{
+	my ($html, $title) = @_;
+	my ($figure) = $html =~ /<figcaption>\Q$title\E[^<]*<\/figcaption>(.*?)<\/figure>/s;
+	my ($axis, $zone, $skip, $svg, $target, $name, $file) = $figure =~ /<p class="axis"><span>([^<]*)<\/span> <span>([^<]*)<\/span><\/p><a class="skip" href="#([^"]*)">[^<]*<\/a>(<svg .*)<p class="csv"><a id="([^"]*)" download="([^"]*)" href="data:text\/csv;charset=utf-8,([^"]*)">/s or return {};
+
+	$file =~ s/&quot;/"/g; $file =~ s/&#39;/'/g; $file =~ s/&lt;/</g; $file =~ s/&gt;/>/g; $file =~ s/&amp;/&/g;
+	$file =~ s/%([0-9A-F]{2})/chr(hex($1))/ge;
+	return { axis => $axis, zone => $zone, file => $file, name => $name, skips => $skip eq $target, titles => [ $svg =~ /<g class="v" tabindex="0" role="img"><title>([^<]*)<\/title><rect x="[\d.]+" y="10" width="[\d.]+" height="200"\/><text [^<]*<\/text><\/g>/g ], stops => scalar(() = $svg =~ /tabindex=/g) };
+}
+
+my $by_project = values_of($page, 'Credits by project');
+my @by_rank = map { s/^(.*) \d+$/$1/r =~ s/&lt;/</gr =~ s/&gt;/>/gr =~ s/&quot;/"/gr =~ s/&#39;/'/gr =~ s/&amp;/&/gr } (split /\n/, $by_project->{titles}[3])[ 2 .. 4 ];
+is(join("\n\n", @{ $by_project->{titles} }), $node->safe_psql('postgres', <<~'SQL'), 'each bar tells the exact costs of its day');
+	SELECT string_agg(concat(day::date, E', credits\nTotal ', coalesce(amount.total, 0), E'\n' || amount.lines), E'\n\n' ORDER BY day)
+	FROM generate_series('2030-01-01'::date, '2030-01-10', '1 day') AS day
+	CROSS JOIN LATERAL (
+		SELECT sum(c.amount) AS total, string_agg(yquota_internal.html(c.project) || ' ' || c.amount, E'\n' ORDER BY ranked.amount DESC, c.project) AS lines
+		FROM yquota.cost_by_day(day::date, day::date, '{project}', 'UTC') AS c
+		JOIN yquota.cost_between('-infinity', 'infinity') AS ranked USING (project)) AS amount
+	SQL
+like($by_project->{titles}[3], qr/^2030-01-04, credits\nTotal 336960\n(?:[^\n]* 112320\n?){3}$/, 'a bar of a day at a factor of 1.3 is right');
+is($by_project->{axis} . '; ' . $by_project->{zone}, 'credits per day; time zone UTC', 'the axes say their unit, step and time zone');
+is((split /\n/, $by_project->{file})[4], '2030-01-04 00:00:00,2030-01-05 00:00:00,336960,112320,112320,112320', 'the file has the same amounts');
+is(scalar(() = $by_project->{file} =~ /\n/g), 11, 'the file has a line for each bar, and a head');
+is($by_project->{name}, 'credits-by-project.csv', 'the file has a name');
+is((split /\n/, $by_project->{file})[0], join(',', map { qq("$_") } 'from, UTC', 'to, UTC', map { "$_, credits" } 'Total', map { s/"/""/gr } @by_rank), 'its head has the names, of which none is markup');
+is($node->safe_psql('postgres', q(SELECT concat_ws(' ', yquota_internal.csv_name('=1+1'), yquota_internal.csv_name('a "b", c'), yquota_internal.data_uri(E'é<%&#\n')))), q("'=1+1" "a ""b"", c" data:text/csv;charset=utf-8,é&lt;%25&amp;%23%0A), 'names do not become formulas, and files fit in an attribute');
+foreach my $title (@charts, 'Balance')
+{
+	my $values = values_of($page, $title);
+
+	cmp_ok(scalar(@{ $values->{titles} }), '>', 0, "$title: the chart tells values");
+	is($values->{stops}, scalar(@{ $values->{titles} }), 'each of its stops has a value');
+	ok($values->{skips}, 'a link skips them');
+}
+is(join(' ', (map { values_of($page, $_)->{axis} } 'Balance', 'Factor', 'Utilization')), 'credits left, at the end of each day times the base price, the last in each 55.8 minutes % of the running nodes, average of 60 minutes', 'the other axes say their units and steps');
+is_deeply(values_of($page, 'Factor on base prices')->{titles}, [ map { "$_->[0], times the base price\nGENERAL $_->[1]\nGPU 1" }
+	[ '2030-01-01', 1 ], [ '2030-01-02 00:00 to 2030-01-04 00:00', 1.5 ], [ '2030-01-04 00:00 to 2030-01-11 00:00', 1.3 ] ], 'a line tells its value between two turns');
+unlike($page, qr/is above 100 %/, 'a utilization below 100 % needs no explanation');
+$node->safe_psql('postgres', q(UPDATE yquota.utilization_history SET average = 1.25, highest = 1.5 WHERE quarter_hour = '2030-01-10 23:45 UTC'));
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12'))), qr/<path class="capacity" d="M64 \d+\.\dH632"\/>.*<p>Utilization is above 100 % \(GENERAL: 125 %\) where containers hold more than/s, 'a utilization above 100 % is explained below its chart');
+is(values_of($node->safe_psql('postgres', "SELECT yquota.report_html('$_->[0]', '2030-01-10')"), 'Credits by project')->{axis}, "credits per $_->[1]", "the axis of bars of a $_->[1] says so") foreach [ '2030-01-07' => 'hour' ], [ '2030-01-06 23:59' => 'day' ], [ '2029-09-01' => 'week' ];
+
+# A window stands beside the one before it.
+# Three containers pay 1.3 per second for 47 of the 48 hours from 4 January on, and 1.5 for 12 hours before.
+is_deeply([ map { join '|', @$_ } (rows(section($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-04', '2030-01-06'))), 'Money')))[ 0 .. 3 ] ], [
+	'|Credits|Credits per day', 'This window|659,880|329,940', 'The window before, from 2030-01-02 00:00|194,400|97,200', 'Change|+239.40 %|+239.40 %'
+], 'a window stands beside the one before it');
+is_deeply([ map { join '|', @$_ } (rows(section($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-10', '2030-01-14'))), 'Money')))[ 1 .. 3 ] ], [
+	'This window|336,960|336,960', 'The window before, from 2030-01-06 00:00|1,347,840|336,960', 'Change|&ndash;|0 %'
+], 'a window that has not ended is compared per day');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('4713-12-01 BC', '4713-12-02 BC'))), qr/Nothing was spent/, 'the first window of all has none before it');
+
+# Shapes differ from the paper by a contrast of 3 to 1, and texts by 4.5 to 1, on light and dark screens.
+sub luminance
+{
+	my ($r, $g, $b) = map { my $c = hex($_) / 255; $c <= 0.04045 ? $c / 12.92 : (($c + 0.055) / 1.055)**2.4 } shift =~ /^#(..)(..)(..)$/;
+
+	return 0.2126 * $r + 0.7152 * $g + 0.0722 * $b;
+}
+
+sub contrast
+{
+	my ($one, $other) = sort { $a <=> $b } map { luminance(s/^#(.)(.)(.)$/#$1$1$2$2$3$3/r) } @_;
+
+	return ($other + 0.05) / ($one + 0.05);
+}
+
+my ($style) = $page =~ /<style>(.*?)<\/style>/s;
+my ($light, $dark) = map { { /--(\w+):(#\w+)/g } } $style =~ /:root\{([^}]*)\}/g;
+my %series = $style =~ /\.c(\d+)\{--c:(#\w{6})\}/g;
+is(scalar(keys %series), 16, 'there are sixteen colours');
+is(join(' ', sort keys %$light), 'bad grid ink link paper rule shade', 'a light screen has its colours');
+is(join(' ', sort keys %$dark), join(' ', sort keys %$light), 'a dark screen has the same ones');
+foreach my $scheme ([ light => $light ], [ dark => $dark ])
+{
+	my ($name, $colours) = @$scheme;
+
+	cmp_ok(contrast($colours->{$_}, $colours->{paper}), '>=', 4.5, "$name: texts in the colour $_ have contrast") foreach qw(ink bad link);
+	cmp_ok(contrast($colours->{grid}, $colours->{paper}), '>=', 3, "$name: the grid has contrast");
+	is(join(' ', grep { contrast($series{$_}, $colours->{paper}) < 3 } sort keys %series), '', "$name: all areas and lines have contrast");
+}
+is(contrast('#777', '#fff') > 4.47 && contrast('#777', '#ffffff') < 4.49, 1, 'the contrast is that of WCAG');
+is($style =~ s/--\w+:#\w+//gr =~ s/url\(#h\d+\)//gr =~ /(#\w+)/ ? $1 : '', '', 'there are no other colours');
+my %uses = map { $_ => join ' ', sort { $a cmp $b } $style =~ /([\w-]+):[^;{}]*var\(--$_\)/g } qw(rule shade);
+is_deeply(\%uses, { rule => 'border-bottom', shade => 'background' }, 'colours with less contrast draw no text or shape');
+
 my $future = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-02-01', '2030-03-01')));
 like($future, qr/<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\. Amounts are credits, rounded\. This window has not begun\.<\/p>/, 'a window in the future is named as such');
 is(() = $future =~ /<\/figcaption><p>This window has not begun\.<\/p>/g, 5, 'each chart is replaced by a sentence');
@@ -223,12 +315,12 @@ is_deeply(\%told, {
 }, 'the sections are right for a project and its sub-project');
 is_deeply(spent($site), {
 	Project => { 'site part' => '168,480', site => '4,680', Total => '173,160' }, Queue => { 'root.other' => '173,160', Total => '173,160' },
-	User => { kim => '168,480', eva => '4,680', Total => '173,160' }
+	User => { kim => '168,480', eva => '4,680', Total => '173,160' }, 'Resource type' => { vcores => '173,160', Total => '173,160' }
 }, 'the amount is that of both projects together');
 like($site, qr/<title>Spending of project site and its sub-project, /, 'the title names the project and its sub-project');
 my $tenant = $node->safe_psql('postgres', q(SET ROLE tenant; SELECT yquota.report_html('2030-01-01', '2030-01-12')));
 like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-11 00:00 for tenant, /, 'a tenant has a report of the sub-project');
-like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'the report of the tenant has the available credit');
+like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><div class="wide" tabindex="0"><table class="f2">.*?<\/table><\/div><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'the report of the tenant has the available credit');
 is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'the report does not show a negative remainder');
 is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'the credit lasts as long as that of the project above');
 is(section($tenant, 'Preempted'), undef, 'the report has nothing of the project above');
