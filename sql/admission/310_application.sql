@@ -60,6 +60,7 @@ COMMENT ON COLUMN yquota.application.application_id IS 'at most 255 bytes';
 COMMENT ON COLUMN yquota.application.username IS 'at most 255 bytes';
 COMMENT ON COLUMN yquota.application.groups IS 'groups of the user, the primary one first; NULL when they are not known';
 COMMENT ON COLUMN yquota.application.real_username IS 'real user that acts for the user; NULL: none';
+COMMENT ON COLUMN yquota.application.tags IS 'as in the submission; application_tags has the tags for reports';
 COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named in the submission';
 COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
 COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default partition';

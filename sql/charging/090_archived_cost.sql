@@ -24,6 +24,7 @@ CREATE TABLE yquota_internal.archived_cost (
 );
 CREATE INDEX archived_cost_quarter_hour_idx ON yquota_internal.archived_cost (quarter_hour);
 CREATE INDEX archived_cost_project_idx ON yquota_internal.archived_cost (project, quarter_hour);
+CREATE INDEX archived_cost_application_idx ON yquota_internal.archived_cost (application_id);
 COMMENT ON TABLE yquota_internal.archived_cost IS
 	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
 COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';

@@ -138,6 +138,13 @@ CREATE FUNCTION yquota_internal.report_dimensions() RETURNS text[]
 COMMENT ON FUNCTION yquota_internal.report_dimensions() IS
 	'Return the columns by which reports can group, in the order of their results';
 
+CREATE FUNCTION yquota_internal.columns_of_report(by text[]) RETURNS text[]
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN ARRAY(SELECT DISTINCT CASE WHEN name ^@ 'tag:' THEN 'application_id' ELSE name END FROM unnest(by) AS name);
+COMMENT ON FUNCTION yquota_internal.columns_of_report(text[]) IS
+	'Return the columns that a report reads from the ledger.  Tags are known by application';
+
 CREATE FUNCTION yquota_internal.report_keys(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -157,13 +164,23 @@ CREATE FUNCTION yquota_internal.report_columns(by text[], of_table text) RETURNS
 COMMENT ON FUNCTION yquota_internal.report_columns(text[], text) IS
 	'Return all dimensions of a report, as SQL.  The report takes the columns by which it groups from a table or subquery, and the others are NULL';
 
+CREATE FUNCTION yquota_internal.report_tags(by text[], of_table text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT CASE WHEN count(*) = 0 THEN 'NULL::jsonb'
+						ELSE format('coalesce((SELECT jsonb_build_object(%s) FROM yquota.application_tags AS t WHERE t.application_id = %s.application_id), %L::jsonb)',
+									string_agg(format('%1$L, t.tags -> %1$L', tag.key), ', '), of_table, jsonb_object_agg(tag.key, NULL)) END
+			FROM (SELECT substr(name, 5) AS key FROM unnest(by) AS name WHERE name ^@ 'tag:') AS tag);
+COMMENT ON FUNCTION yquota_internal.report_tags(text[], text) IS
+	'Return the tags by which a report groups, as SQL: a JSON object that has null for a tag that an application does not have.  The report takes the applications from a table or subquery';
+
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	keys CONSTANT text := yquota_internal.report_keys(by);
+	keys CONSTANT text := yquota_internal.report_keys(yquota_internal.columns_of_report(by));
 	of_project CONSTANT text := 'AND ($4 IS NULL OR segment.project = $4)';
 	amount CONSTANT text := 'segment.amount';
 	parts text;
@@ -190,7 +207,7 @@ BEGIN
 				keys, of_project));
 	END IF;
 	RETURN format($query$
-		SELECT cost.part, %1$s, trim_scale(sum(cost.amount))
+		SELECT cost.part, %1$s, trim_scale(sum(cost.amount)), %5$s
 		FROM (
 			%3$s
 			UNION ALL
@@ -204,10 +221,12 @@ BEGIN
 			GROUP BY %2$s 1
 		) AS cost
 		WHERE cost.part IS NOT NULL
-		GROUP BY %2$s cost.part
+		GROUP BY %6$s cost.part, 10
 		$query$,
 		yquota_internal.report_columns(by, 'cost'),
-		keys, parts, of_project);
+		keys, parts, of_project,
+		yquota_internal.report_tags(by, 'cost'),
+		yquota_internal.report_keys(by));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
@@ -217,7 +236,7 @@ CREATE FUNCTION yquota_internal.cost_in_parts(
 	cuts timestamptz[], by text[], of_project text DEFAULT NULL)
 	RETURNS TABLE (part integer, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	-- JIT compilation takes longer than the query
@@ -229,9 +248,9 @@ DECLARE
 	is_archived CONSTANT boolean := cuts[1] < yquota_internal.archive_horizon();
 BEGIN
 	IF is_archived THEN
-		PERFORM yquota_internal.check_archived_report(cuts, by);
+		PERFORM yquota_internal.check_archived_report(cuts, yquota_internal.columns_of_report(by));
 	END IF;
-	SELECT * INTO rolled_up FROM yquota_internal.rolled_up_range(cuts, by);
+	SELECT * INTO rolled_up FROM yquota_internal.rolled_up_range(cuts, yquota_internal.columns_of_report(by));
 	SELECT * INTO rollup FROM yquota_internal.rollup_state;
 	RETURN QUERY EXECUTE yquota_internal.cost_query(by, cardinality(cuts) = 2, rolled_up."from" IS NOT NULL, is_archived)
 	USING cuts, rolled_up."from", rolled_up."to", of_project, rollup.booked_from, rollup.horizon::xid;
@@ -261,12 +280,12 @@ BEGIN
 	END IF;
 	SELECT name INTO unknown
 	FROM unnest(by) name
-	WHERE name IS NULL OR name <> ALL (known)
+	WHERE name IS NULL OR name <> ALL (known) AND name !~ '^tag:.'
 	LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'cannot group costs by %', coalesce(quote_ident(unknown), 'NULL')
 			USING ERRCODE = 'invalid_parameter_value',
-				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
+				  HINT = format('Group by any of %s and tag:KEY.', array_to_string(known, ', '));
 	END IF;
 END
 $$;
@@ -297,7 +316,7 @@ CREATE FUNCTION yquota_internal.cost_between_as_owner("from" timestamptz, "to" t
 													  by text[], as_booked timestamptz)
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
@@ -306,14 +325,17 @@ BEGIN
 	IF as_booked IS NOT NULL THEN
 		PERFORM yquota_internal.check_booked_window("from", "to", as_booked);
 		IF "from" < yquota_internal.archive_horizon() THEN
-			PERFORM yquota_internal.check_archived_bill(by, as_booked);
+			PERFORM yquota_internal.check_archived_bill(yquota_internal.columns_of_report(by), as_booked);
 		END IF;
-		RETURN QUERY SELECT * FROM yquota_internal.booked_cost("from", "to", by, as_booked);
+		RETURN QUERY EXECUTE format('SELECT %s, trim_scale(sum(cost.amount)), %s
+									 FROM yquota_internal.booked_cost($1, $2, $3, $4) AS cost GROUP BY %s 9',
+			yquota_internal.report_columns(by, 'cost'), yquota_internal.report_tags(by, 'cost'), yquota_internal.report_keys(by))
+		USING "from", "to", yquota_internal.columns_of_report(by), as_booked;
 		RETURN;
 	END IF;
 	RETURN QUERY
 	SELECT cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
-		   cost.node, cost.container_id, cost.amount
+		   cost.node, cost.container_id, cost.amount, cost.tags
 	FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], by) AS cost;
 END;
 $$;
@@ -324,11 +346,11 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 									by text[] DEFAULT '{project}', as_booked timestamptz DEFAULT NULL)
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
-	'Return the cost in a window, including its start and excluding its end.  The cost of running containers is computed up to the clock.  The result is exact for every window; before the archive horizon, only for full quarter-hours, and not by node or container.  "by" lists the columns to group by; the others are NULL. Padding up to the minimum run time counts at the finish.  With as_booked, a window of closed periods is reported as the ledger was at that time: exactly as on an issued bill';
+	'Return the cost in a window, including its start and excluding its end.  The cost of running containers is computed up to the clock.  The result is exact for every window; before the archive horizon, only for full quarter-hours, and not by node or container.  "by" lists the columns to group by; the others are NULL.  It may also list tags of applications, as tag:KEY.  Padding up to the minimum run time counts at the finish.  With as_booked, a window of closed periods is reported as the ledger was at that time: exactly as on an issued bill';
 
 --
 -- Days
@@ -366,7 +388,7 @@ CREATE FUNCTION yquota_internal.cost_by_day_as_owner(
 	first_day date, last_day date, by text[], timezone text)
 	RETURNS TABLE (day date, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
@@ -377,7 +399,7 @@ BEGIN
 	PERFORM yquota_internal.check_report('cost_by_day', by, midnights[1], midnights[cardinality(midnights)]);
 	RETURN QUERY
 	SELECT first_day + (cost.part - 1), cost.project, cost.username, cost.queue, cost.application_id,
-		   cost.execution_type, cost.node, cost.container_id, cost.amount
+		   cost.execution_type, cost.node, cost.container_id, cost.amount, cost.tags
 	FROM yquota_internal.cost_in_parts(midnights, by) AS cost;
 END;
 $$;
@@ -388,7 +410,7 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 								   by text[] DEFAULT '{project}', timezone text DEFAULT NULL)
 	RETURNS TABLE (day date, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
@@ -399,7 +421,7 @@ COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
 CREATE FUNCTION yquota_internal.cost_by_calendar_as_owner("from" timestamptz, "to" timestamptz, by text[])
 	RETURNS TABLE (calendars text, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
@@ -414,10 +436,10 @@ BEGIN
 	FROM yquota_internal.open_calendars("from", "to") AS open;
 	RETURN QUERY
 	SELECT names[cost.part], cost.project, cost.username, cost.queue, cost.application_id,
-		   cost.execution_type, cost.node, cost.container_id, trim_scale(sum(cost.amount))
+		   cost.execution_type, cost.node, cost.container_id, trim_scale(sum(cost.amount)), cost.tags
 	FROM yquota_internal.cost_in_parts(cuts || "to", by) AS cost
 	GROUP BY names[cost.part], cost.project, cost.username, cost.queue, cost.application_id,
-			 cost.execution_type, cost.node, cost.container_id;
+			 cost.execution_type, cost.node, cost.container_id, cost.tags;
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_calendar_as_owner(timestamptz, timestamptz, text[]) IS
@@ -426,7 +448,7 @@ COMMENT ON FUNCTION yquota_internal.cost_by_calendar_as_owner(timestamptz, times
 CREATE FUNCTION yquota.cost_by_calendar("from" timestamptz, "to" timestamptz, by text[] DEFAULT '{project}')
 	RETURNS TABLE (calendars text, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
+				   amount numeric, tags jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_calendar(timestamptz, timestamptz, text[]) IS
@@ -438,7 +460,7 @@ CREATE FUNCTION yquota_internal.top_costs_as_owner(
 	"from" timestamptz, "to" timestamptz, by text[], top integer)
 	RETURNS TABLE (rank bigint, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric, share numeric, previous numeric, growth numeric)
+				   amount numeric, share numeric, previous numeric, growth numeric, tags jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
@@ -459,19 +481,19 @@ BEGIN
 	THEN
 		earlier := "from" - concat((extract(epoch FROM "to") - extract(epoch FROM "from")) * 1000000,
 								   ' microseconds')::interval;
-		IF yquota_internal.is_reported_from(earlier, by) THEN
+		IF yquota_internal.is_reported_from(earlier, yquota_internal.columns_of_report(by)) THEN
 			cuts := ARRAY[earlier, "from", "to"];
 		END IF;
 	END IF;
 	RETURN QUERY
 	WITH spent AS MATERIALIZED (
 		SELECT cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
-			   cost.node, cost.container_id,
+			   cost.node, cost.container_id, cost.tags,
 			   coalesce(sum(cost.amount) FILTER (WHERE cost.part = cardinality(cuts) - 1), 0) AS now,
 			   coalesce(sum(cost.amount) FILTER (WHERE cost.part < cardinality(cuts) - 1), 0) AS before
 		FROM yquota_internal.cost_in_parts(cuts, by) AS cost
 		GROUP BY cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
-				 cost.node, cost.container_id
+				 cost.node, cost.container_id, cost.tags
 	), ranked AS (
 		SELECT rank() OVER (ORDER BY spent.now DESC) AS place, sum(spent.now) OVER () AS total, spent.*
 		FROM spent
@@ -480,10 +502,10 @@ BEGIN
 		   ranked.execution_type, ranked.node, ranked.container_id, ranked.now,
 		   round(ranked.now / nullif(ranked.total, 0), 6),
 		   CASE WHEN cardinality(cuts) = 3 THEN ranked.before END,
-		   CASE WHEN cardinality(cuts) = 3 THEN trim_scale(ranked.now - ranked.before) END
+		   CASE WHEN cardinality(cuts) = 3 THEN trim_scale(ranked.now - ranked.before) END, ranked.tags
 	FROM ranked
 	ORDER BY ranked.place, ranked.project, ranked.username, ranked.queue, ranked.application_id,
-			 ranked.execution_type, ranked.node, ranked.container_id
+			 ranked.execution_type, ranked.node, ranked.container_id, ranked.tags
 	LIMIT top;
 END;
 $$;
@@ -494,7 +516,7 @@ CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 								 by text[] DEFAULT '{project}', top integer DEFAULT 10)
 	RETURNS TABLE (rank bigint, project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric, share numeric, previous numeric, growth numeric)
+				   amount numeric, share numeric, previous numeric, growth numeric, tags jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS

@@ -9,13 +9,13 @@ CREATE FUNCTION yquota_internal.usage_query(by text[]) RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	keys CONSTANT text := yquota_internal.report_keys(by);
+	keys CONSTANT text := yquota_internal.report_keys(yquota_internal.columns_of_report(by));
 BEGIN
 	-- rows with the same allocation are added up before their allocation is divided into resource types
 	RETURN format($query$
 		SELECT %1$s, used.name, type.unit::bigint,
 			   yquota_internal.divide_half_even(sum(used.amount), type.unit::numeric * 3600, 6),
-			   trim_scale(sum(used.amount))
+			   trim_scale(sum(used.amount)), %3$s
 		FROM (
 			SELECT %2$s entry.name, entry.amount * held.seconds AS amount
 			FROM (
@@ -36,11 +36,13 @@ BEGIN
 			CROSS JOIN LATERAL yquota.resource_entries(held.allocation) AS entry
 		) AS used
 		JOIN yquota.resource_type AS type ON type.name = used.name
-		GROUP BY %2$s used.name, type.unit
+		GROUP BY %4$s used.name, type.unit, 12
 		HAVING sum(used.amount) <> 0
 		$query$,
 		yquota_internal.report_columns(by, 'used'),
-		keys);
+		keys,
+		yquota_internal.report_tags(by, 'used'),
+		yquota_internal.report_keys(by));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.usage_query(text[]) IS
@@ -49,7 +51,7 @@ COMMENT ON FUNCTION yquota_internal.usage_query(text[]) IS
 CREATE FUNCTION yquota_internal.usage_between_as_owner("from" timestamptz, "to" timestamptz, by text[])
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   resource_type text, unit bigint, unit_hours numeric, resource_seconds numeric)
+				   resource_type text, unit bigint, unit_hours numeric, resource_seconds numeric, tags jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	-- JIT compilation takes longer than the query
@@ -67,8 +69,8 @@ COMMENT ON FUNCTION yquota_internal.usage_between_as_owner(timestamptz, timestam
 CREATE FUNCTION yquota.usage_between("from" timestamptz, "to" timestamptz, by text[] DEFAULT '{project}')
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
-				   resource_type text, unit bigint, unit_hours numeric, resource_seconds numeric)
+				   resource_type text, unit bigint, unit_hours numeric, resource_seconds numeric, tags jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.usage_between(timestamptz, timestamptz, text[]) IS
-	'Return the core-hours, GiB-hours and so on of a window, including its start and excluding its end.  There is a row for each group and resource type.  Usage up to the clock counts, at any price.  "by" lists the columns to group by; the others are NULL';
+	'Return the core-hours, GiB-hours and so on of a window, including its start and excluding its end.  There is a row for each group and resource type.  Usage up to the clock counts, at any price.  "by" lists the columns to group by, and tags of applications as tag:KEY; the other columns are NULL';

@@ -24,7 +24,7 @@ DECLARE
 	within numeric := 0;
 BEGIN
 	IF at < whole_from THEN
-		EXECUTE format('SELECT coalesce(sum(c.amount), 0) FROM (%s) AS c (part, project, username, queue, application_id, execution_type, node, container_id, amount)',
+		EXECUTE format('SELECT coalesce(sum(c.amount), 0) FROM (%s) AS c (part, project, username, queue, application_id, execution_type, node, container_id, amount, tags)',
 					   yquota_internal.cost_query('{}', true, false, false))
 		INTO within USING ARRAY[at, whole_from], NULL::timestamptz, NULL::timestamptz, project;
 	END IF;

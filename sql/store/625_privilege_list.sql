@@ -70,8 +70,8 @@ CREATE VIEW yquota_internal.privilege AS
 				remove_ended_reservations,remove_finished_applications,remove_unused_queues,
 				report_application_progress,report_distributed_containers,report_feed_problem,report_nodes,
 				report_outage,report_progress,report_recovery,request_containers,reservation_contract,
-				reservation_plan_html,reservation_plan_text,reservation_request,schedule,set_outstanding_requests,
-				shed_containers,submit_application,submit_reservation,update_application_lifetime,
+				reservation_plan_html,reservation_plan_text,reservation_request,schedule,set_application_tags,
+				set_outstanding_requests,shed_containers,submit_application,submit_reservation,update_application_lifetime,
 				update_application_priority,update_blacklist,update_container,update_containers,update_reservation,
 				user_limit}'),
 			-- reports and credit of the caller's own projects, and queries about queues, which are open

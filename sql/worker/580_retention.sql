@@ -14,7 +14,7 @@ CREATE TABLE yquota.retention_setting (
 COMMENT ON TABLE yquota.retention_setting IS
 	'Schedule for sealing and archiving history, at most one row.  Without a row, history is sealed every 30 days and never archived';
 COMMENT ON COLUMN yquota.retention_setting.only_row IS 'primary key, always true';
-COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed. If periods are closed at all, the billing periods in which it lies must be closed first. Rows of preempted_container are removed so many months after killed_at, rows of utilization_history after their quarter-hour. Reservations are removed so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. NULL: history is not archived, and all these rows stay';
+COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed. If periods are closed at all, the billing periods in which it lies must be closed first. Rows of preempted_container are removed so many months after killed_at, rows of utilization_history after their quarter-hour. Reservations are removed so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. When a segment is archived, rows of application_tags of that age are removed whose applications have never been charged. NULL: history is not archived, and all these rows stay';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event, from which the archive tables of segments inherit; default yquota_archive, created when it does not exist. An existing schema belongs to the owner of yquota or to a superuser (42501)';
 COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'age of the oldest unsealed event at which the worker seals ledger and log, default 30 days; 0 leaves that to seal_history()';
 COMMENT ON CONSTRAINT retention_setting_archive_schema_check ON yquota.retention_setting IS
@@ -172,10 +172,13 @@ BEGIN
 		CASE due.history WHEN 'ledger' THEN 'yquota.charge'::regclass ELSE 'yquota.container_event' END,
 		(SELECT setting.archive_schema FROM yquota.retention_setting AS setting), due.segment);
 	SELECT archive.archived INTO moved FROM yquota_internal.archive_as_owner(target, due.sealed_at) AS archive;
+	IF due.history = 'ledger' THEN
+		PERFORM yquota_internal.forget_application_tags(yquota_internal.retention_limit(now_at));
+	END IF;
 	RETURN format('%s rows of the %s archived into %s', moved, due.history, yquota_internal.table_name(target));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest segment that is due according to retention_setting.  Delete notifications, and old rows of node_queue, preempted_container and utilization_history.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
+	'Archive the ledger or the log of the oldest segment that is due according to retention_setting.  Delete notifications, and old rows of node_queue, preempted_container and utilization_history.  When the ledger is archived, also delete old rows of application_tags.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -17,6 +17,7 @@ use constant QUARTER => 15 * History::MINUTE;
 
 my @grouped = qw(project username queue application_id execution_type);
 my $grouped = '{' . join(',', @grouped) . '}';
+my @tagged = ('project', map { "coalesce(r.tags->>'$_', 'untagged')" } qw(team env));
 
 # Create a function that runs a report in a subtransaction, so that a refusal is an answer.
 sub install
@@ -116,6 +117,7 @@ sub all
 
 		push @reports,
 		  { name => "cost $from to $to", refused => scalar is_cut($horizon, $from, $to), sql => costs("yquota.cost_between($window, '$grouped')", \@grouped, 'r.amount') },
+		  { name => "cost by tag $from to $to", refused => scalar is_cut($horizon, $from, $to), sql => costs("yquota.cost_between($window, '{project,tag:team,tag:env}')", \@tagged, 'r.amount') },
 		  { name => "container cost $from to $to", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}')", [qw(project container_id)], 'r.amount') },
 		  { name => "preempted $from to $to", refused => scalar is_cut($horizon, $from, $to),
 			sql => columns("yquota.preemption_cost($window) AS r", q(r.project || '|' || coalesce(r.username, '') || '|' || coalesce(r.queue, '')), qw(containers gross given_back)) };
@@ -132,6 +134,7 @@ sub all
 
 		push @reports, { name => "bill $i as of $_", sql => costs("yquota.cost_between($window, '{project}', '$periods->[$_]{closed_at}')", ['project'], 'r.amount') } foreach $i .. $#$periods;
 		push @reports, { name => "bill $i in detail", sql => costs("yquota.cost_between($window, '$grouped', '$periods->[$i]{closed_at}')", \@grouped, 'r.amount') },
+		  { name => "bill $i in detail by tag", sql => costs("yquota.cost_between($window, '{project,tag:team,tag:env}', '$periods->[$i]{closed_at}')", \@tagged, 'r.amount') },
 		  { name => "bill $i by container", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}', '$periods->[$i]{closed_at}')", [qw(project container_id)], 'r.amount') };
 	}
 	return @reports;

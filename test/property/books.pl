@@ -346,12 +346,14 @@ sub add_node_calls
 	return;
 }
 
+sub add_tag { return add('tag', pick(qw(app1 app2 app3), map { $_->[1] } @{ $life->{submitted} // [] }), pick(qw(team env)), pick('a', 'b', '')); }
+
 # Add a step that may happen at any time.
 sub add_anything
 {
 	pick(
 		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
-		\&add_hold, \&add_hold, \&add_submission, \&add_submission, \&add_sequel_of_submission, \&add_sequel_of_submission, \&add_transfer, \&add_transfer, \&add_transfer, \&add_relabel, \&add_relabel, \&add_node_calls, \&add_node_calls,
+		\&add_hold, \&add_hold, \&add_submission, \&add_submission, \&add_sequel_of_submission, \&add_sequel_of_submission, \&add_transfer, \&add_transfer, \&add_transfer, \&add_relabel, \&add_relabel, \&add_node_calls, \&add_node_calls, \&add_tag,
 		sub { add('reverse', between(0, 3)) },
 		sub { add('release', between(0, 3)) },
 		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
@@ -422,6 +424,7 @@ sub random_history
 	add_grant() foreach 1 .. between(1, 4);
 	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time(), History::random_waiting_factor(), History::random_mode() ]) if chance(0.6);
 	add_change() foreach 1 .. between(0, 3);
+	add_tag() foreach 1 .. between(0, 4);
 	foreach (1 .. between(1, 4))
 	{
 		go_on();
@@ -608,6 +611,7 @@ sub add_windows
 	{
 		my $name = join ' to ', "cost $window->[0]", $window->[1];
 		my $costs = $expected->{$name} //= {};
+		my $by_tag = $expected->{ $name =~ s/cost/cost by tag/r } //= {};
 
 		$expected->{"container $name"}{"$project|$id"} = Model::cost($pieces, @$window);
 		foreach my $piece (@$pieces)
@@ -615,7 +619,10 @@ sub add_windows
 			my $cost = Model::cost([$piece], @$window);
 			my $key = join('|', $project, map { $_ // '' } @{ $piece->[3] }{qw(username queue application execution_type)});
 
-			$costs->{$key} = ($costs->{$key} // Credit::zero()) + $cost if !$cost->is_zero;
+			next if $cost->is_zero;
+			$costs->{$key} = ($costs->{$key} // Credit::zero()) + $cost;
+			$key = join('|', $project, map { $now{tags}{ $piece->[3]{application} // '' }{$_} // 'untagged' } qw(team env));
+			$by_tag->{$key} = ($by_tag->{$key} // Credit::zero()) + $cost;
 		}
 	}
 	return;
@@ -852,9 +859,18 @@ sub checked
 	return;
 }
 
+# Remember the applications that the ledger names.
+sub find_charged_applications
+{
+	$now{charged}{ $_->[0] } = 1 foreach rows('SELECT DISTINCT application_id FROM yquota.charge WHERE application_id IS NOT NULL');
+	return;
+}
+
 sub archive
 {
 	my ($history) = @_;
+
+	find_charged_applications();
 	my ($done, $before) = without_change("archive $history", "SELECT yquota.archive('archived_$history', 'infinity')", '55000');
 
 	return if !$done;
@@ -1089,6 +1105,19 @@ my %play = (
 		return if $fits <= 0;
 		check_parts(value('SELECT max(transfer_id) FROM yquota.credit_transfer'), @{$transfer}{qw(to from)}, Credit::parts_of($fits, @rests));
 		$count{reversals}++;
+	},
+	tag => sub {
+		my ($application, $key, $value) = @_;
+		my $tags = $now{tags}{$application} //= {};
+		my (undef, $state, $error) = attempt("SELECT yquota.set_application_tags('$application', '{$key=$value}')");
+
+		find_charged_applications();
+		mismatch("tag $key=$value of $application: $error")
+		  if $state ne (defined $tags->{$key} ? $tags->{$key} eq $value ? '' : '55000' : $now{charged}{$application} ? '55000' : '');
+		$count{ $state eq '' ? 'tags' : 'tags refused' }++;
+		return if $state ne '';
+		$tags->{$key} = $value;
+		$now{changed} = 1;
 	},
 	release => sub {
 		my ($number) = @_;

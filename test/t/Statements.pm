@@ -289,6 +289,7 @@ my @calls = (
 	'yquota.schedule(text[],integer,boolean,boolean)' => q(SELECT * FROM yquota.schedule()),
 	'yquota.schedule(text[],integer,boolean,boolean) explain' => q(SELECT * FROM yquota.schedule(explain => true)),
 	'yquota.seal_history()' => q(SELECT yquota.seal_history()),
+	'yquota.set_application_tags(text,text[])' => q(SELECT yquota.set_application_tags('application_1_5', '{team=search}')),
 	'yquota.set_base_price(text,numeric,bigint,timestamp with time zone)' => q(SELECT yquota.set_base_price('vcores', 2)),
 	'yquota.set_clock(timestamp with time zone)' => q(SELECT yquota.set_clock('2026-03-02 12:10+00')),
 	'yquota.set_multiplier(text,numeric,timestamp with time zone,timestamp with time zone)' => q(SELECT yquota.set_multiplier('GENERAL', 2)),

@@ -698,6 +698,26 @@ insert(const YqSubmission *submission, const YqAdmission *admission)
 	yq_bulk_insert_close(writer);
 }
 
+/*
+ * Record the tags for reports of costs.  A key that has a value keeps it.  The ledger is not searched for charges,
+ * because a submission announces the application before its first container.  The statement waits while another
+ * transaction sets tags of the same application.
+ */
+static void
+record_tags(const YqSubmission *submission)
+{
+	static YqSavedPlan record = {
+		.command = "INSERT INTO yquota.application_tags AS t (application_id, tags, set_at) VALUES ($1, $2, $3) "
+		"ON CONFLICT (application_id) DO UPDATE SET tags = excluded.tags || t.tags "
+		"WHERE excluded.tags || t.tags <> t.tags",
+		.types = {"text", "jsonb", "timestamptz"}
+	};
+	Datum		values[] = {CStringGetTextDatum(submission->application_id), JsonbPGetDatum(submission->tag_values),
+	TimestampTzGetDatum(yq_clock_now())};
+
+	(void) yq_saved_plan_execute(&record, values, NULL);
+}
+
 /* Count the refusal for metrics.  Simultaneous transactions change different rows, so none waits. */
 static void
 count_refusal(const char *decided_by)
@@ -727,6 +747,10 @@ yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 	if (admission->application.state == YQ_APPLICATION_REJECTED)
 		count_refusal(admission->verdict.decided_by);
 	else
+	{
 		yq_auto_created_queue_used(admission->hierarchy,
 								   yq_hierarchy_find(admission->hierarchy, admission->application.queue));
+		if (submission->tag_count > 0)
+			record_tags(submission);
+	}
 }

@@ -20,6 +20,7 @@
 #include "admission/application/leaf_usage.h"
 #include "base/resource.h"
 #include "queues/acl.h"
+#include "utils/jsonb.h"
 
 /* The arguments of a submission.  A text is NULL only if its comment says so. */
 typedef struct YqSubmission
@@ -34,6 +35,7 @@ typedef struct YqSubmission
 	const int64 *lifetime;		/* lifetime in seconds; NULL: the queue's default */
 	int			tag_count;
 	const char **tags;
+	Jsonb	   *tag_values;		/* the tags as keys and values */
 	const char *label;			/* node label of the application master; NULL or "": node_label_expression applies */
 	const char *node_label_expression;	/* node label of all containers; NULL: the queue's default */
 	bool		is_unmanaged;

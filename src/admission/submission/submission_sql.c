@@ -12,6 +12,7 @@
 #include "admission/application/application.h"
 #include "admission/submission/application_change.h"
 #include "admission/submission/submission.h"
+#include "admission/submission/tags.h"
 #include "base/arguments.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -134,6 +135,7 @@ submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *p
 		submission->lifetime = lifetime;
 	}
 	submission->tag_count = yq_text_array(fcinfo, SUBMIT_TAGS, "tags", &submission->tags);
+	submission->tag_values = yq_tags_read(submission->tags, submission->tag_count);
 	submission->label = optional_text(fcinfo, SUBMIT_LABEL);
 	submission->is_unmanaged = !PG_ARGISNULL(SUBMIT_UNMANAGED) && PG_GETARG_BOOL(SUBMIT_UNMANAGED);
 	submission->keeps_containers = !PG_ARGISNULL(SUBMIT_KEEP_CONTAINERS) && PG_GETARG_BOOL(SUBMIT_KEEP_CONTAINERS);
