@@ -338,7 +338,8 @@ CREATE TABLE yquota.project (
 		CHECK (credit_limit >= 0 AND credit_limit <= 1e30 AND scale(credit_limit) <= 66),
 	exhaustion_grace interval NOT NULL DEFAULT '0'
 		CHECK (exhaustion_grace >= '0' AND exhaustion_grace <= '10 years'),
-	billing_contact text CHECK (billing_contact <> '')
+	billing_contact text CHECK (billing_contact <> ''),
+	cost_centre text CHECK (cost_centre <> '')
 );
 COMMENT ON TABLE yquota.project IS 'Projects, which pay for containers';
 COMMENT ON COLUMN yquota.project.name IS 'primary key, not empty, at most 255 bytes';
@@ -350,6 +351,7 @@ COMMENT ON COLUMN yquota.project.parent IS
 COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which the balance may go below zero; default 0, at most 10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.project.exhaustion_grace IS 'time from the use of the last credit until drain or stop begins; default 0, at most 10 years';
 COMMENT ON COLUMN yquota.project.billing_contact IS 'addressee of the project''s bills, not empty; NULL (default) for none. A bill keeps the addressee that it was issued to';
+COMMENT ON COLUMN yquota.project.cost_centre IS 'account of the project in other bookkeeping, not empty; NULL (default) for none. A bill keeps the cost centre that it was issued with';
 
 CREATE TABLE yquota.credit_transfer (
 	transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

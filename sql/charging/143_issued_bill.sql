@@ -10,6 +10,7 @@ CREATE TABLE yquota.issued_bill (
 	starts_at timestamptz NOT NULL,
 	issued_at timestamptz NOT NULL,
 	addressee text,
+	cost_centre text,
 	currency text COLLATE "C",
 	symbol text,
 	credits_per_unit numeric NOT NULL,
@@ -25,6 +26,7 @@ COMMENT ON COLUMN yquota.issued_bill.cluster IS 'name of the cluster when the bi
 COMMENT ON COLUMN yquota.issued_bill.starts_at IS 'end of the previous period; -infinity for the first period';
 COMMENT ON COLUMN yquota.issued_bill.issued_at IS 'clock when the period was closed';
 COMMENT ON COLUMN yquota.issued_bill.addressee IS 'billing_contact of the project when the bill was issued';
+COMMENT ON COLUMN yquota.issued_bill.cost_centre IS 'cost_centre of the project when the bill was issued';
 COMMENT ON COLUMN yquota.issued_bill.currency IS 'code of ISO 4217; NULL for a bill in credits';
 COMMENT ON COLUMN yquota.issued_bill.symbol IS 'symbol of the currency; NULL for a bill in credits';
 COMMENT ON COLUMN yquota.issued_bill.credits_per_unit IS 'credits that one unit of the currency buys; 1 for a bill in credits';

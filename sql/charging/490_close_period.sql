@@ -289,11 +289,11 @@ CREATE FUNCTION yquota_internal.issue_bills(period_end timestamptz, issued_at ti
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		INSERT INTO yquota.issued_bill (project, ends_at, number, cluster, starts_at, issued_at, addressee,
+		INSERT INTO yquota.issued_bill (project, ends_at, number, cluster, starts_at, issued_at, addressee, cost_centre,
 										currency, symbol, credits_per_unit, places)
 		SELECT project.name, period_end,
 			   concat_ws('/', period.name, (SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), project.name),
-			   yquota.cluster_name(), period.starts_at, issue_bills.issued_at, project.billing_contact,
+			   yquota.cluster_name(), period.starts_at, issue_bills.issued_at, project.billing_contact, project.cost_centre,
 			   (currency.in_force).code, (currency.in_force).symbol,
 			   coalesce((currency.in_force).credits_per_unit, 1), coalesce((currency.in_force).places, 2)
 		FROM (SELECT before.starts_at,

@@ -150,7 +150,7 @@ CREATE FUNCTION yquota_internal.bill_terms(project text, ends_at timestamptz) RE
 	RETURN coalesce(
 		(SELECT issued FROM yquota.issued_bill AS issued
 		 WHERE issued.project = bill_terms.project AND issued.ends_at = bill_terms.ends_at),
-		ROW(project, ends_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2)::yquota.issued_bill);
+		ROW(project, ends_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2)::yquota.issued_bill);
 COMMENT ON FUNCTION yquota_internal.bill_terms(text, timestamptz) IS
 	'Return the issued bill of a project, or a row without number and currency if none was issued';
 
@@ -171,8 +171,8 @@ CREATE FUNCTION yquota_internal.describe_conversion(source text, converted yquot
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN format('%s converted from %s to %s', source,
-				  coalesce(format('%s credits per %s', trim_scale((converted).credits_per_unit), (converted).currency), 'credits'),
-				  coalesce(format('%s credits per %s', trim_scale((bill).credits_per_unit), (bill).currency), 'credits'));
+				  coalesce(trim_scale((converted).credits_per_unit) || ' credits per ' || (converted).currency, 'credits'),
+				  coalesce(trim_scale((bill).credits_per_unit) || ' credits per ' || (bill).currency, 'credits'));
 COMMENT ON FUNCTION yquota_internal.describe_conversion(text, yquota.issued_bill, yquota.issued_bill) IS
 	'Say what a line "conversion" of a bill converts';
 

@@ -2,15 +2,15 @@
 -- A bill as one HTML page.
 --
 
-CREATE FUNCTION yquota_internal.cents_text(amount numeric) RETURNS text
+CREATE FUNCTION yquota_internal.money_text(amount numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN to_char(amount, 'FM999,999,999,999,999,999,999,990.00');
-COMMENT ON FUNCTION yquota_internal.cents_text(numeric) IS 'Format a number with two decimals';
+	RETURN to_char(amount, 'FM999,999,999,999,999,999,999,999,999,990' || CASE WHEN scale(amount) > 0 THEN rpad('.', scale(amount) + 1, '0') ELSE '' END);
+COMMENT ON FUNCTION yquota_internal.money_text(numeric) IS 'Format a rounded amount with all of its decimals';
 
-CREATE FUNCTION yquota_internal.html_cents(amount numeric) RETURNS text
+CREATE FUNCTION yquota_internal.html_money(amount numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN format(CASE WHEN amount < 0 THEN '<span class="negative">%s</span>' ELSE '%s' END, yquota_internal.cents_text(amount));
-COMMENT ON FUNCTION yquota_internal.html_cents(numeric) IS 'Format a number with two decimals, marked when it is negative';
+	RETURN format(CASE WHEN amount < 0 THEN '<span class="negative">%s</span>' ELSE '%s' END, yquota_internal.money_text(amount));
+COMMENT ON FUNCTION yquota_internal.html_money(numeric) IS 'Format a rounded amount, marked when it is negative';
 
 CREATE FUNCTION yquota_internal.instant_in_words(at timestamptz, zone text, is_end boolean) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -41,7 +41,7 @@ COMMENT ON FUNCTION yquota_internal.period_in_words(timestamptz, timestamptz, te
 -- On a narrow screen a row of the statement takes several lines, so that its amount stays on the screen.
 CREATE FUNCTION yquota_internal.bill_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN '.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.5rem;margin:1rem 0}.facts div{display:contents}.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere}'
+	RETURN '.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.5rem;margin:1rem 0}.facts div{display:contents}.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere;white-space:pre-line}'
 		'.apps{columns:17rem;column-gap:2.5rem;margin-bottom:1rem}.apps :is(th,td){padding:.1rem 0;border:0;overflow-wrap:anywhere}'
 		'.apps thead th{border-bottom:1px solid var(--rule)}.apps :is(th,td):last-child{text-align:right;white-space:nowrap;padding-left:.6rem}.apps th[colspan]{text-align:left;padding-left:0}.apps .y td:first-child::before{content:"..."}.apps tr:has(th){break-after:avoid}'
 		'@media screen and (max-width:40rem){.bill :is(table,tbody){display:block}.bill thead{display:none}'
@@ -59,51 +59,77 @@ CREATE TYPE yquota_internal.bill_line AS (
 	username text,
 	application_id text,
 	name text,
+	quantity numeric,
+	unit text,
+	unit_price numeric,
+	other_currency text,
 	shown numeric
 );
 COMMENT ON TYPE yquota_internal.bill_line IS
 	'Line of a page of a bill';
-COMMENT ON COLUMN yquota_internal.bill_line.name IS 'item, in words; HTML already';
+COMMENT ON COLUMN yquota_internal.bill_line.name IS 'item and reason, in words; HTML already';
+COMMENT ON COLUMN yquota_internal.bill_line.other_currency IS 'currency of an amount that is not in the currency of the bill, or credits; NULL for other amounts';
 COMMENT ON COLUMN yquota_internal.bill_line.shown IS 'rounded amount';
 
-CREATE FUNCTION yquota_internal.bill_lines(project text, ends_at timestamptz) RETURNS yquota_internal.bill_line[]
+CREATE FUNCTION yquota_internal.bill_lines(bill yquota.issued_bill) RETURNS yquota_internal.bill_line[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	RETURN ARRAY(
 		SELECT ROW(b.line, b.item, b.subject, b.queue, b.username, b.application_id,
-				   concat(upper(left(named.item, 1) COLLATE "C"), substr(named.item, 2), CASE WHEN b.reason <> '' THEN ': ' || yquota_internal.html(b.reason) END),
-				   b.rounded)::yquota_internal.bill_line
-		FROM yquota_internal.bill_as_owner(project, ends_at, 'application') AS b
-		CROSS JOIN LATERAL (SELECT replace(b.item, 'application ', '') AS item) AS named
+				   concat(upper(left(kind.name, 1) COLLATE "C"), substr(kind.name, 2), CASE WHEN b.reason <> '' THEN ': ' || yquota_internal.html(b.reason) END),
+				   b.quantity, b.unit, b.unit_price,
+				   CASE WHEN b.currency IS DISTINCT FROM (bill).currency THEN coalesce(b.currency, 'credits') END, b.rounded)::yquota_internal.bill_line
+		FROM yquota_internal.bill_as_owner((bill).project, (bill).ends_at, 'application') AS b
+		CROSS JOIN LATERAL (SELECT regexp_replace(b.item, '^application ', '')) AS kind (name)
 		ORDER BY b.line);
-COMMENT ON FUNCTION yquota_internal.bill_lines(text, timestamptz) IS
-	'Return the lines of a bill, with those of its appendix';
+COMMENT ON FUNCTION yquota_internal.bill_lines(yquota.issued_bill) IS 'Return the lines of the page of a bill';
+
+CREATE FUNCTION yquota_internal.bill_facts(bill yquota.issued_bill, period text, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT '<dl class="facts">' || string_agg(yquota_internal.report_figure(fact.name, yquota_internal.html(fact.value)), '' ORDER BY fact.place) || '</dl>'
+		FROM (VALUES
+			(1, 'Project', (bill).project),
+			(2, 'Addressee', (bill).addressee),
+			(3, 'Cost centre', (bill).cost_centre),
+			(4, 'Period', period),
+			(5, 'Issued', to_char(yquota_internal.billing_day((bill).issued_at, zone), 'FMDD FMMonth YYYY')),
+			(6, 'Currency', CASE WHEN (bill).currency IS NULL THEN 'credits'
+								  ELSE format('%s, %s credits each', (bill).currency, trim_scale((bill).credits_per_unit)) END),
+			(7, 'Time zone', zone)) AS fact (place, name, value)
+		WHERE fact.value <> '';
+	END;
+COMMENT ON FUNCTION yquota_internal.bill_facts(yquota.issued_bill, text, text) IS 'Make the list of facts at the head of a bill';
 
 CREATE FUNCTION yquota_internal.bill_sums(lines yquota_internal.bill_line[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT concat('<dl class="sums">', string_agg(yquota_internal.report_figure(i.name, yquota_internal.html_cents(i.shown)), '' ORDER BY i.place), '</dl>')
+		SELECT concat('<dl class="sums">', string_agg(yquota_internal.report_figure(i.name, yquota_internal.html_money(i.shown)), '' ORDER BY i.place), '</dl>')
 		FROM (SELECT upper(left(l.item, 1) COLLATE "C") || substr(l.item, 2) AS name, min(l.line) AS place, sum(l.shown) AS shown
-			  FROM unnest(lines) AS l WHERE l.item NOT LIKE 'application%' GROUP BY l.item) AS i;
+			  FROM unnest(lines) AS l
+			  WHERE l.other_currency IS NULL AND l.item NOT IN ('application charge', 'application correction')
+			  GROUP BY l.item) AS i;
 	END;
 COMMENT ON FUNCTION yquota_internal.bill_sums(yquota_internal.bill_line[]) IS 'Make the figures of a bill, one for each item';
 
-CREATE FUNCTION yquota_internal.bill_statement(lines yquota_internal.bill_line[]) RETURNS text
+CREATE FUNCTION yquota_internal.bill_statement(lines yquota_internal.bill_line[], head text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT concat('<h2>Statement</h2><div class="bill">', yquota_internal.html_table('{Item,Project,Queue,Amount}',
-			string_agg(format('<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
-				CASE WHEN s.item = 'closing balance' THEN ' class="sum"' END, s.name, yquota_internal.html(s.subject),
-				CASE WHEN s.item IN ('charge', 'correction') THEN yquota_internal.html(s.queue) END, yquota_internal.html_cents(s.shown)), '' ORDER BY s.place), 1), '</div>')
-		FROM (SELECT l.item, l.name, l.subject, l.queue, min(l.line) AS place, sum(l.shown) AS shown
-			  FROM unnest(lines) AS l
-			  WHERE l.item NOT LIKE 'application%'
-			  GROUP BY l.item, l.name, l.subject, l.queue, CASE WHEN l.item NOT IN ('charge', 'correction') THEN l.line END) AS s;
+		SELECT concat('<h2>Statement</h2><div class="bill">', yquota_internal.html_table(ARRAY['Item', 'Project', 'Queue', 'Quantity', 'Unit price', head],
+			string_agg(format('<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+				CASE WHEN l.item = 'closing balance' THEN ' class="sum"' END, l.name, yquota_internal.html(l.subject),
+				CASE WHEN l.item IN ('charge', 'correction') THEN yquota_internal.html(l.queue) END,
+				CASE WHEN l.quantity IS NOT NULL THEN concat_ws(' ', yquota_internal.number_text(l.quantity), yquota_internal.html(l.unit)) END,
+				CASE WHEN l.unit_price IS NOT NULL THEN yquota_internal.number_text(l.unit_price) END,
+				concat_ws(' ', yquota_internal.html_money(l.shown), l.other_currency)), '' ORDER BY l.line), 3), '</div>')
+		FROM unnest(lines) AS l
+		WHERE l.item NOT IN ('application charge', 'application correction');
 	END;
-COMMENT ON FUNCTION yquota_internal.bill_statement(yquota_internal.bill_line[]) IS
-	'Make the table of a bill, with one row for the charges of a project in a queue';
+COMMENT ON FUNCTION yquota_internal.bill_statement(yquota_internal.bill_line[], text) IS
+	'Make the table of a bill, with rows for the charges of a project in a queue';
 
 -- The identifiers of YARN's applications begin alike, and a table shows their beginning once.  Tags that HTML does not
 -- need are left out.  So the page stays small.
@@ -112,45 +138,45 @@ CREATE FUNCTION yquota_internal.bill_applications(lines yquota_internal.bill_lin
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH application AS (
-			SELECT l.*, known.beginning, coalesce(substr(l.application_id, length(known.beginning) + 1), l.application_id, 'no application') AS ending
+			SELECT min(l.line) AS line, l.name, l.other_currency, l.subject, l.queue, l.username, known.beginning,
+				   coalesce(substr(l.application_id, length(known.beginning) + 1), l.application_id, 'no application') AS ending, sum(l.shown) AS shown
 			FROM unnest(lines) AS l CROSS JOIN LATERAL (SELECT substring(l.application_id FROM '^(application_[0-9]+_)[0-9]+$')) AS known (beginning)
-			WHERE l.item LIKE 'application%'
+			WHERE l.item IN ('application charge', 'application correction')
+			GROUP BY l.name, l.other_currency, l.subject, l.queue, l.username, known.beginning, l.application_id
 		), owner AS (
-			SELECT a.name, a.subject, a.queue, a.beginning, a.username, min(a.line) AS place, sum(a.shown) AS shown,
-				   concat('<tr><th>', yquota_internal.html(a.username), '<th>', yquota_internal.cents_text(sum(a.shown)),
-						  string_agg(concat('<tr><td>', yquota_internal.html(a.ending), '<td>', yquota_internal.cents_text(a.shown)), '' ORDER BY a.line)) AS rows
+			SELECT a.name, a.other_currency, a.subject, a.queue, a.beginning, a.username, min(a.line) AS place, sum(a.shown) AS shown,
+				   concat('<tr><th>', yquota_internal.html(a.username), '<th>', yquota_internal.money_text(sum(a.shown)),
+						  string_agg(concat('<tr><td>', yquota_internal.html(a.ending), '<td>', yquota_internal.money_text(a.shown)), '' ORDER BY a.line)) AS rows
 			FROM application AS a
-			GROUP BY a.name, a.subject, a.queue, a.beginning, a.username
+			GROUP BY a.name, a.other_currency, a.subject, a.queue, a.beginning, a.username
 		), part AS (
 			SELECT min(o.place) AS place,
 				   concat('<div class="apps"><table', CASE WHEN o.beginning IS NOT NULL THEN ' class="y"' END, '><thead><tr><th>',
-						  concat_ws(', ', o.name, yquota_internal.html(o.subject), CASE WHEN o.queue IS NOT NULL THEN yquota_internal.html(o.queue) END), '<th>', yquota_internal.cents_text(sum(o.shown)),
+						  concat_ws(', ', o.name, yquota_internal.html(o.subject), CASE WHEN o.queue IS NOT NULL THEN yquota_internal.html(o.queue) END),
+						  '<th>', concat_ws(' ', yquota_internal.money_text(sum(o.shown)), o.other_currency),
 						  '<tr><th colspan="2">' || o.beginning || '&hellip;', '<tbody>', string_agg(o.rows, '' ORDER BY o.place), '</table></div>') AS content
 			FROM owner AS o
-			GROUP BY o.name, o.subject, o.queue, o.beginning
+			GROUP BY o.name, o.other_currency, o.subject, o.queue, o.beginning
 		)
-		SELECT '<h2>Appendix: applications</h2>' || string_agg(part.content, '' ORDER BY part.place)
+		SELECT '<h2>Appendix: applications</h2><p>Applications are rounded one by one, so their sums may differ from the statement. The statement counts.</p>'
+			|| string_agg(part.content, '' ORDER BY part.place)
 		FROM part;
 	END;
 COMMENT ON FUNCTION yquota_internal.bill_applications(yquota_internal.bill_line[]) IS
 	'List the charges of applications by project, queue and user; NULL without charges';
 
-CREATE FUNCTION yquota_internal.bill_divided(project text, ends_at timestamptz) RETURNS text
+CREATE FUNCTION yquota_internal.bill_divided(bill yquota.issued_bill, head text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		WITH divided AS (
-			SELECT b.calendars, b.subject, row_number() OVER (ORDER BY b.calendars COLLATE "C" NULLS LAST, b.subject COLLATE "C") AS place,
-				   yquota_internal.round_for_bill(b.amount, yquota_internal.bill_terms(project, ends_at)) AS shown
-			FROM yquota_internal.bill_by_calendar_as_owner(project, ends_at) AS b
-		)
-		SELECT '<h2>Charges by calendar</h2><div class="bill">' || yquota_internal.html_table('{Calendars,Project,Amount}',
-				string_agg(yquota_internal.html_row(CASE WHEN divided.calendars IS NULL THEN 'none' ELSE yquota_internal.html(divided.calendars) END,
-					yquota_internal.html(divided.subject), yquota_internal.html_cents(divided.shown)), '' ORDER BY divided.place), 1) || '</div>'
-		FROM divided
-		HAVING count(divided.calendars) > 0;
+		SELECT '<h2>Charges by calendar</h2><div class="bill">' || yquota_internal.html_table(ARRAY['Calendars', 'Project', head],
+				string_agg(yquota_internal.html_row(CASE WHEN b.calendars IS NULL THEN 'none' ELSE yquota_internal.html(b.calendars) END,
+					yquota_internal.html(b.subject), yquota_internal.html_money(yquota_internal.round_for_bill(b.amount, bill))), ''
+					ORDER BY b.calendars COLLATE "C" NULLS LAST, b.subject COLLATE "C"), 1) || '</div>'
+		FROM yquota_internal.bill_by_calendar_as_owner((bill).project, (bill).ends_at) AS b
+		HAVING count(b.calendars) > 0;
 $$;
-COMMENT ON FUNCTION yquota_internal.bill_divided(text, timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.bill_divided(yquota.issued_bill, text) IS
 	'Make a table of charges by calendar; NULL if no calendar was open';
 
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at timestamptz) RETURNS text
@@ -159,28 +185,25 @@ CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at timesta
 	AS $$
 DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();
-	period record;
+	bill yquota.issued_bill;
+	period text;
+	head text;
 	lines yquota_internal.bill_line[];
 BEGIN
-	-- check first, as bill_as_owner() does, because an error in the query below would quote the whole query as
-	-- context
+	-- check first, because an error in a query below would quote the query as context
 	PERFORM yquota_internal.check_bill(bill_html_as_owner.project, bill_html_as_owner.ends_at);
-	SELECT p.starts_at, p.closed_at, yquota_internal.period_in_words(p.starts_at, p.until, zone) AS name INTO period
-	FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at;
-	lines := yquota_internal.bill_lines(bill_html_as_owner.project, bill_html_as_owner.ends_at);
+	bill := yquota_internal.bill_terms(bill_html_as_owner.project, bill_html_as_owner.ends_at);
+	period := (SELECT yquota_internal.period_in_words(p.starts_at, p.until, zone)
+			   FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at);
+	head := CASE WHEN bill.symbol IS NULL THEN 'Credits' ELSE format('Amount (%s)', yquota_internal.html(bill.symbol)) END;
+	lines := yquota_internal.bill_lines(bill);
 	RETURN yquota_internal.html_page(
-		format('Bill of %s, %s', bill_html_as_owner.project, period.name),
-		format('Amounts are %s, rounded so that they add up to the closing balance. Charges are negative.',
-			coalesce((yquota_internal.bill_terms(bill_html_as_owner.project, bill_html_as_owner.ends_at)).currency, 'credits')),
-		concat('<dl class="facts">',
-			yquota_internal.report_figure('Project', yquota_internal.html(bill_html_as_owner.project)),
-			yquota_internal.report_figure('Period', period.name),
-			yquota_internal.report_figure('Issued', to_char(yquota_internal.billing_day(period.closed_at, zone), 'FMDD FMMonth YYYY')),
-			yquota_internal.report_figure('Time zone', yquota_internal.html(zone)),
-			'</dl>',
+		concat('Bill ', coalesce(bill.number, 'of ' || bill.project), ', ', period),
+		format('Amounts are %s. Charges are negative. The rows of the statement add up to the closing balance.', coalesce(bill.currency, 'credits')),
+		concat(yquota_internal.bill_facts(bill, period, zone),
 			yquota_internal.bill_sums(lines),
-			yquota_internal.bill_statement(lines),
-			yquota_internal.bill_divided(bill_html_as_owner.project, bill_html_as_owner.ends_at),
+			yquota_internal.bill_statement(lines, head),
+			yquota_internal.bill_divided(bill, head),
 			yquota_internal.bill_applications(lines)),
 		yquota_internal.bill_style());
 END

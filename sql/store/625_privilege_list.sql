@@ -77,7 +77,7 @@ CREATE VIEW yquota_internal.privilege AS
 			-- reports and credit of the caller's own projects, and queries about queues, which are open
 			-- to all
 			('FUNCTION', '{EXECUTE}', 'member', '{
-				application_priority,balance_at,bill,bill_by_calendar,bill_html,check_queue_access,cluster_name,configuration_advice,
+				application_priority,balance_at,bill,bill_by_calendar,bill_html,billing_journal,check_queue_access,cluster_name,configuration_advice,
 				cost_between,cost_by_calendar,cost_by_day,diff_hadoop_configuration,explain_charge,explain_opportunistic_price,
 				explain_reservation,export_hadoop_configuration,federated_bill,federated_cost,federated_top_costs,
 				federation_status,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
@@ -96,7 +96,7 @@ CREATE VIEW yquota_internal.privilege AS
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				accrued,accrued_sum,accruing_segments,acting_groups,acting_role,acts_as,add_quarter_hours,
 				add_rate_class,add_weight,amount_beside_rollup,archived_ledger_segment,archived_within_quarter_hour,
-				assemble_mutation,balance_of,bill_applications,bill_statement,bill_style,bill_sums,billing_day,billing_day_start,cents_text,charge_since,chart,chart_amount_text,
+				assemble_mutation,balance_of,bill_applications,bill_facts,bill_statement,bill_style,bill_sums,billing_day,billing_day_start,charge_since,chart,chart_amount_text,
 				chart_areas,chart_frame,chart_grid,chart_in_words,chart_legend,chart_now,chart_patterns,chart_step,
 				chart_steps,chart_style,chart_times,chart_x,chart_y,configuration_key,cost_since,
 				credit_instant,credit_of,cron_runs,default_cluster_name,demand,describe_changes,divide_half_even,
@@ -106,10 +106,10 @@ CREATE VIEW yquota_internal.privilege AS
 				hadoop_document_properties,hadoop_documents,hadoop_expectation,hadoop_hexadecimal,hadoop_integer,
 				hadoop_json_properties,hadoop_labels,hadoop_list,hadoop_list_text,hadoop_milliseconds,
 				hadoop_queue_tree,hadoop_real,hadoop_resolution_text,hadoop_resource,hadoop_rows,hadoop_rows_text,
-				hadoop_text,hadoop_value,hadoop_xml_properties,holds_at,html,html_cents,html_number,html_page,
+				hadoop_text,hadoop_value,hadoop_xml_properties,holds_at,html,html_money,html_number,html_page,
 				html_row,html_table,html_time,instant_in_words,is_due,is_hadoop_capacity,is_name_of_setting,is_queue_path,is_trusted,
 				java_trim,json_list,judged_hadoop_properties,last_instant,last_known,last_known_step,last_period,
-				match_hadoop_properties,max_clock_skew,may_have_rows,merge_weights,microseconds,multiplier,
+				match_hadoop_properties,max_clock_skew,may_have_rows,merge_weights,microseconds,money_text,multiplier,
 				mutation_parameters,mutation_steps,nearest_name,next_label_change,next_period_start,next_quarter_hour,node_room,
 				number_text,opportunistic_figures,opportunistic_price_figures,other_hadoop_names,outliving_containers,
 				over_allocation_figures,pack_weights,page_style,parse_hadoop_json_rules,parse_hadoop_list,part_within,

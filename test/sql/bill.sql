@@ -101,7 +101,7 @@ SELECT count(*) AS differing FROM (TABLE issued EXCEPT ALL TABLE before) AS chan
 CREATE VIEW pages AS SELECT project.name, period.ends_at, yquota.bill_html(project.name, period.ends_at) AS page FROM yquota.project AS project, yquota.billing_period AS period;
 CREATE TABLE pages_before AS TABLE pages;
 CREATE VIEW shown AS SELECT name, ends_at, line.number, line.cell[1] AS item, replace(line.cell[2], ',', '')::numeric AS amount
-	FROM pages_before, LATERAL regexp_matches(page, '<tr[^>]*><td>([^<]*)</td>(?:<td>[^<]*</td>){2}<td>(?:<span class="negative">)?([-0-9.,]+)(?:</span>)?</td></tr>', 'g') WITH ORDINALITY AS line (cell, number);
+	FROM pages_before, LATERAL regexp_matches(page, '<tr[^>]*><td>([^<]*)</td>(?:<td>[^<]*</td>){4}<td>(?:<span class="negative">)?([-0-9.,]+)(?:</span>)?</td></tr>', 'g') WITH ORDINALITY AS line (cell, number);
 SELECT item, amount FROM shown WHERE name = 'web' AND ends_at = '2026-06-01' ORDER BY number;
 SELECT item, amount FROM shown WHERE name = 'lab' AND ends_at = '2026-05-01' ORDER BY number;
 SELECT count(*) AS pages, count(*) FILTER (WHERE total = closing) AS that_add_up, count(*) FILTER (WHERE opening = coalesce(closed_with, 0)) AS that_follow

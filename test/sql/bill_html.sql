@@ -53,7 +53,7 @@ SELECT substring(html FROM '<h1>.*</h1>') AS title FROM page;
 SELECT figure[1] AS name, figure[2] AS figure FROM page, regexp_matches(html, '<dt>([^<]*)</dt><dd>(?:<span class="negative">)?([^<]*)', 'g') AS figure;
 CREATE FUNCTION amount(text) RETURNS numeric RETURN replace($1, ',', '')::numeric;
 SELECT cell[1] AS item, cell[2] AS project, cell[3] AS queue, amount(cell[4]) AS amount
-FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>(?:<span class="negative">)?([^<]*)', 'g') AS cell;
+FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>[^<]*</td><td>[^<]*</td><td>(?:<span class="negative">)?([^<]*)', 'g') AS cell;
 
 -- Each application of the bill has its row in the appendix.
 CREATE TABLE appendix AS
@@ -70,6 +70,24 @@ FROM yquota.bill('lab', date '2026-04-01', 'application') AS bill
 LEFT JOIN appendix AS listed ON listed.beginning || listed.ending = bill.application_id AND listed.username = bill.username
 WHERE bill.application_id LIKE 'application%';
 SELECT * FROM appendix WHERE beginning IS NULL ORDER BY ending;
+
+-- The bill of April is in a currency, and corrects the bill of March in credits.
+UPDATE yquota.project SET billing_contact = '<i>Ann Lee</i>', cost_centre = '<u>4711</u>' WHERE name = 'lab';
+INSERT INTO yquota.billing_currency (effective_at, code, symbol, credits_per_unit, places) VALUES ('2026-04-01 00:00+00', 'EUR', '<b>', 0.007, 3);
+SELECT count(*) FROM yquota.void_events('m2', 'never ran');
+SELECT yquota.set_clock('2026-05-02 09:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
+	('CONTAINER_START', 'a1', '2026-04-20 08:00+00', 'lab', 'root.etl', '[vcores=1]'), ('CONTAINER_FINISH', 'a1', '2026-04-20 08:01+00', NULL, NULL, NULL);
+SELECT yquota.quota_compute();
+SELECT closed_at FROM yquota.close_month('2026-04-30');
+TRUNCATE page;
+INSERT INTO page SELECT yquota.bill_html('lab', date '2026-05-01');
+SELECT html ~ '00:00' AS has_midnight, html ~ '<(b|i|u|s|script)>' AS has_markup, substring(html FROM '<h1>.*</h1>') AS title FROM page;
+SELECT figure[1] AS name, figure[2] AS figure FROM page, regexp_matches(html, '<dt>([^<]*)</dt><dd>(?:<span class="negative">)?([^<]*)', 'g') AS figure;
+SELECT head[1] AS head FROM page, regexp_matches(html, '<th>([^<]*)</th></tr></thead>', 'g') AS head;
+SELECT cell[1] AS item, cell[2] AS queue, cell[3] AS amount, cell[4] AS other_currency
+FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>[^<]*</td><td>([^<]*)</td><td>[^<]*</td><td>[^<]*</td><td>(?:<span class="negative">)?([^<]*)(?:</span>)?([^<]*)</td>', 'g') AS cell;
+SELECT substring(html FROM '<div class="apps">.*</div>') AS applications FROM page;
 
 \c postgres
 DROP DATABASE yquota_bill_html;
