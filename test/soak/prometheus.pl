@@ -1,7 +1,7 @@
-# docs/prometheus works: postgres_exporter runs its queries against a real server. The alerting rules fire on the
-# exporter's output when something is wrong, and only then. The program promtool evaluates them on half an hour of
-# samples before the faults and on more samples after them. A real Prometheus answers every query of the dashboard,
-# and Grafana's own types can read the dashboard.
+# docs/prometheus works: postgres_exporter runs its queries against a real server, and so does sql_exporter if it is
+# installed. The alerting rules fire on the exporter's output when something is wrong, and only then. The program
+# promtool evaluates them on half an hour of samples before the faults and on more samples after them. A real Prometheus
+# answers every query of the dashboard, and Grafana's own types can read the dashboard.
 
 use strict;
 use warnings;
@@ -49,22 +49,30 @@ sub start
 	return $pid;
 }
 
-# Start an exporter and wait until it has samples. Return its port and its first answer.
-sub start_exporter
+# first_answer(PORT): wait until an exporter has samples, and return its answer.
+sub first_answer
 {
-	my $port = PostgreSQL::Test::Cluster::get_free_port();
+	my ($port) = @_;
 	my $answer;
 
-	local $ENV{DATA_SOURCE_NAME} = sprintf 'host=%s port=%s user=exporter dbname=work sslmode=disable', $node->host, $node->port;
-	$exporter = start('exporter.log', 'prometheus-postgres-exporter', "--extend.query-path=$queries",
-		"--web.listen-address=127.0.0.1:$port", '--disable-default-metrics', '--disable-settings-metrics');
 	foreach (1 .. 300)
 	{
 		$answer = $http->get("http://127.0.0.1:$port/metrics");
 		last if $answer->{success} && $answer->{content} =~ /^yquota_/m;
 		sleep 0.1;
 	}
-	return $port, $answer;
+	return $answer;
+}
+
+# Start an exporter. Return its port and its first answer.
+sub start_exporter
+{
+	my $port = PostgreSQL::Test::Cluster::get_free_port();
+
+	local $ENV{DATA_SOURCE_NAME} = sprintf 'host=%s port=%s user=exporter dbname=work sslmode=disable', $node->host, $node->port;
+	$exporter = start('exporter.log', 'prometheus-postgres-exporter', "--extend.query-path=$queries",
+		"--web.listen-address=127.0.0.1:$port", '--disable-default-metrics', '--disable-settings-metrics');
+	return $port, first_answer($port);
 }
 
 # stop(PID): kill a process and forget it.
@@ -76,14 +84,12 @@ sub stop
 	return;
 }
 
-# Return the current samples of an exporter, by their names with labels. Each call starts a new
-# exporter, which has kept nothing from the previous one.
-sub scrape
+# Return the samples of an answer, by their names with labels.
+sub samples_of
 {
-	my (undef, $answer) = start_exporter();
+	my ($answer) = @_;
 	my %samples;
 
-	stop($exporter);
 	foreach my $line (split /\n/, $answer->{content})
 	{
 		next unless $line =~ /^(yquota_\w+)\{(.*)\} (\S+)$/;
@@ -93,6 +99,15 @@ sub scrape
 		$samples{"$name\{$labels}"} = $value;
 	}
 	return \%samples;
+}
+
+# Return the current samples. Each call starts a new exporter, which has kept nothing from the previous one.
+sub scrape
+{
+	my (undef, $answer) = start_exporter();
+
+	stop($exporter);
+	return samples_of($answer);
 }
 
 # Return the alerts that fire when the first samples last for half an hour and the other samples
@@ -336,7 +351,22 @@ sql(<<~'SQL');
 	SELECT yquota.renew_leases();
 	SQL
 sql($measure);
-my ($target) = start_exporter();
+my ($target, $answer) = start_exporter();
+SKIP:
+{
+	skip 'sql_exporter is not installed', 3 if system('command -v sql_exporter >/dev/null') != 0;
+	my $of_sql_exporter = PostgreSQL::Test::Cluster::get_free_port();
+	my $process = start('sql_exporter.log', 'sql_exporter', "-config.file=$ENV{PWD}/docs/prometheus/sql_exporter.yaml",
+		sprintf('-config.data-source-name=pg://exporter@%s:%s/work?sslmode=disable', $node->host, $node->port), "-web.listen-address=127.0.0.1:$of_sql_exporter");
+	my ($wanted, $found) = (samples_of($answer), samples_of(first_answer($of_sql_exporter)));
+
+	stop($process);
+	# sql_exporter has no sample where postgres_exporter has NaN
+	delete @$wanted{ grep { $wanted->{$_} eq 'NaN' } keys %$wanted };
+	is_deeply([ sort keys %$found ], [ sort keys %$wanted ], 'sql_exporter shows every sample of postgres_exporter, and no other');
+	is_deeply([ grep { $wanted->{$_} != $found->{$_} && !/silence|lag/ } grep { defined $found->{$_} } keys %$wanted ], [], 'with its value');
+	unlike(slurp_file("$directory/sql_exporter.log"), qr/level=error/i, 'sql_exporter has no trouble');
+}
 my $port = PostgreSQL::Test::Cluster::get_free_port();
 append_to_file("$directory/prometheus.yaml", <<~"YAML");
 	global: {scrape_interval: 3s, scrape_timeout: 3s}
