@@ -1,17 +1,23 @@
--- The tariff of each project: the prices of its containers, from all timelines that decide about them.  Factors of
--- queues, users and applications depend on the container; price_quote() includes them.
+-- The tariff of each project: the prices of its containers, from all timelines that decide about them.  The factor of
+-- an application depends on the container; price_quote() includes it.
 
 CREATE VIEW yquota.tariff WITH (security_barrier) AS
 	WITH price AS MATERIALIZED (
 		SELECT * FROM yquota.current_price
-	), label AS MATERIALIZED (
-		SELECT coalesce(jsonb_object_agg(latest.name, latest.factor) FILTER (WHERE latest.factor IS NOT NULL), '{}') AS factors
+	), factor AS MATERIALIZED (
+		SELECT coalesce(jsonb_object_agg(latest.name, latest.factor) FILTER (WHERE latest.dimension = 'label'), '{}') AS by_label,
+			   coalesce(jsonb_object_agg(latest.name, latest.factor) FILTER (WHERE latest.dimension = 'queue'), '{}') AS by_queue,
+			   coalesce(min(latest.factor) FILTER (WHERE latest.dimension = 'username'), 1) AS of_user,
+			   coalesce(min(latest.factor) FILTER (WHERE latest.dimension = 'execution_type'), 1) AS of_guaranteed
 		FROM (
-			SELECT DISTINCT ON (f.name) f.name, f.factor
+			SELECT DISTINCT ON (f.dimension, f.name) f.dimension, f.name, f.factor
 			FROM yquota.price_factor AS f
-			WHERE f.dimension = 'label' AND f.effective_at <= yquota.statement_clock()
-			ORDER BY f.name, f.effective_at DESC
+			WHERE (f.dimension IN ('label', 'queue') OR (f.dimension = 'execution_type' AND f.name = 'GUARANTEED')
+				   OR (f.dimension = 'username' AND f.name = (SELECT yquota_internal.acting_role())::text))
+			  AND f.effective_at <= yquota.statement_clock()
+			ORDER BY f.dimension, f.name, f.effective_at DESC
 		) AS latest
+		WHERE latest.factor IS NOT NULL
 	), rule AS MATERIALIZED (
 		SELECT r.minimum_run_time, r.free_before_preemption, r.waiting_factor, r.reserved_factor, r.charging_mode
 		FROM yquota.charging_rule AS r
@@ -23,7 +29,8 @@ CREATE VIEW yquota.tariff WITH (security_barrier) AS
 		   price.multiplier, price.calendar_factor, price.calendar, price.price,
 		   own.factor AS project_factor,
 		   trim_scale(price.unit_hour_price * own.factor) AS unit_hour_price,
-		   label.factors AS label_factors, price.opportunistic_factor,
+		   factor.by_queue AS queue_factors, factor.by_label AS label_factors, factor.of_user AS user_factor,
+		   factor.of_guaranteed AS guaranteed_factor, price.opportunistic_factor,
 		   coalesce(mode.charging_mode, rule.charging_mode, 'dearest') AS charging_mode,
 		   coalesce(rule.minimum_run_time, '0') AS minimum_run_time,
 		   coalesce(rule.free_before_preemption, '0') AS free_before_preemption,
@@ -46,7 +53,7 @@ CREATE VIEW yquota.tariff WITH (security_barrier) AS
 		LIMIT 1
 	) AS mode ON true
 	LEFT JOIN rule ON true
-	CROSS JOIN label
+	CROSS JOIN factor
 	CROSS JOIN price
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -60,7 +67,10 @@ COMMENT ON COLUMN yquota.tariff.calendar IS 'name of the calendar; NULL while no
 COMMENT ON COLUMN yquota.tariff.price IS 'credits per native unit and second: multiplier * calendar_factor * base_price / unit, rounded half to even to 18 decimals';
 COMMENT ON COLUMN yquota.tariff.project_factor IS 'factor of the project; 1 for none';
 COMMENT ON COLUMN yquota.tariff.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour, project_factor included';
+COMMENT ON COLUMN yquota.tariff.queue_factors IS 'by queue: factor by which the price is multiplied in it and in the queues below; the factor of the nearest queue applies; {} for none';
 COMMENT ON COLUMN yquota.tariff.label_factors IS 'by label of the node: factor by which the price is multiplied there; {} for none';
+COMMENT ON COLUMN yquota.tariff.user_factor IS 'factor of the user with the name of the role that reads the view; 1 for none';
+COMMENT ON COLUMN yquota.tariff.guaranteed_factor IS 'factor by which the price of GUARANTEED containers is multiplied; 1 for none';
 COMMENT ON COLUMN yquota.tariff.opportunistic_factor IS 'factor by which the price of OPPORTUNISTIC containers is multiplied; 1 for none';
 COMMENT ON COLUMN yquota.tariff.charging_mode IS 'mode of the project, or else of all projects: which resource types of a container are charged';
 COMMENT ON COLUMN yquota.tariff.minimum_run_time IS 'shortest life that a container pays for';
