@@ -260,6 +260,8 @@ BEGIN
 	END IF;
 	IF names = '{}' THEN
 		RETURN NULL;
+	ELSIF TG_OP = 'INSERT' THEN
+		PERFORM yquota_internal.record_capacity(names);
 	END IF;
 
 	INSERT INTO yquota.node_label_history (node, effective_at, label)
@@ -287,7 +289,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_labels() IS
-	'Write the new labels of nodes into their history, which settles the nodes'' containers again';
+	'Write the new labels of nodes into their history, which settles the nodes'' containers again.  Also begin the capacity of new nodes';
 
 CREATE TRIGGER lock_labels BEFORE INSERT OR UPDATE OF name, label ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();

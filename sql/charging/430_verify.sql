@@ -1113,6 +1113,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_reservations(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_capacity();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_archived_cost_since();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants(since);

@@ -238,6 +238,7 @@ AS $$
 DECLARE
 	changed text[];
 	relabelled text[] := '{}';
+	renamed text[] := '{}';
 BEGIN
 	IF TG_OP = 'DELETE' THEN
 		changed := ARRAY(SELECT stale.name FROM old_nodes AS stale);
@@ -252,7 +253,12 @@ BEGIN
 	END IF;
 	IF changed = '{}' THEN
 		RETURN NULL;
+	ELSIF TG_OP = 'UPDATE' THEN
+		-- a renamed node continues under a name that is not among the old ones
+		renamed := ARRAY(SELECT fresh.name FROM new_nodes AS fresh
+						 WHERE NOT EXISTS (SELECT FROM old_nodes AS stale WHERE stale.name = fresh.name));
 	END IF;
+	PERFORM yquota_internal.record_capacity(changed || renamed);
 	IF relabelled <> '{}' OR EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.node = ANY (changed)) THEN
 		PERFORM yquota_internal.lock_leaves();
 	END IF;
@@ -268,7 +274,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.change_nodes() IS
-	'Drop the reserved containers of nodes that change, and move application masters to the partitions of their nodes';
+	'Record the capacity of nodes that change, drop their reserved containers, and move application masters to the partitions of their nodes';
 
 -- These triggers run before record_labels, which locks the timeline of labels.
 CREATE TRIGGER change_nodes AFTER UPDATE ON yquota.node

@@ -145,6 +145,7 @@ DECLARE
 	preempted bigint;
 	reserved bigint;
 	measured bigint;
+	offered bigint;
 	refused bigint;
 	notified bigint;
 BEGIN
@@ -153,6 +154,7 @@ BEGIN
 	preempted := yquota_internal.forget_preempted_containers(yquota_internal.retention_limit(now_at), 100000);
 	PERFORM yquota_internal.forget_expected_durations(100000), yquota_internal.forget_reported_progress(100000);
 	measured := yquota_internal.forget_utilization(yquota_internal.retention_limit(now_at));
+	offered := yquota_internal.forget_capacity(yquota_internal.archive_horizon());
 	notified := yquota_internal.forget_notifications(now_at - interval '30 days');
 	SELECT * INTO due FROM yquota_internal.next_to_archive(now_at);
 	IF due.history IS NULL THEN
@@ -165,6 +167,7 @@ BEGIN
 			CASE WHEN preempted > 0 THEN format('%s rows of preempted_container deleted', preempted) END,
 			CASE WHEN reserved > 0 THEN format('%s rows of reservation_definition deleted', reserved) END,
 			CASE WHEN measured > 0 THEN format('%s rows of utilization_history deleted', measured) END,
+			CASE WHEN offered > 0 THEN format('%s rows of node_capacity deleted', offered) END,
 			CASE WHEN refused > 0 THEN format('%s rows of feed_reject deleted', refused) END,
 			CASE WHEN notified > 0 THEN format('%s notifications deleted', notified) END), ''), 'nothing to archive');
 	END IF;
@@ -179,6 +182,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest segment that is due according to retention_setting.  Delete notifications, and old rows of node_queue, preempted_container and utilization_history.  When the ledger is archived, also delete old rows of application_tags.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
+	'Archive the ledger or the log of the oldest segment that is due according to retention_setting.  Delete notifications, and old rows of node_queue, preempted_container, utilization_history and node_capacity.  When the ledger is archived, also delete old rows of application_tags.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

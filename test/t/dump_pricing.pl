@@ -19,7 +19,7 @@ $node->start;
 my @tables = map { "yquota.$_" }
 	qw(price_group resource_type base_price price price_pin price_calendar calendar_factor price_factor opportunistic_price charging_rule outage
 	pricing_change utilization utilization_history pending_demand alert node node_label_history);
-push @tables, 'yquota_internal.cluster_total';
+push @tables, 'yquota_internal.cluster_total', 'yquota_internal.node_capacity';
 
 # Return every row of every table, and the rows of the views.
 sub contents
