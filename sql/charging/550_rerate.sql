@@ -15,12 +15,12 @@
 CREATE FUNCTION yquota_internal.cost_under_terms(
 	query text, base_prices yquota.base_price[], multipliers yquota.price[],
 	calendar_factors yquota.calendar_factor[], factors yquota.price_factor[],
-	from_at timestamptz, to_at timestamptz, of_project text, charging_mode text)
+	from_at timestamptz, to_at timestamptz, of_project text, charging_mode text, without_outages boolean DEFAULT false)
 	RETURNS TABLE (project text, amount numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
-COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.calendar_factor[], yquota.price_factor[], timestamptz, timestamptz, text, text) IS
-	'Run a query as if the tables had other rows.  A table is replaced if rows are given for it';
+COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.calendar_factor[], yquota.price_factor[], timestamptz, timestamptz, text, text, boolean) IS
+	'Run a query as if the tables had other rows.  A table is replaced if rows are given for it.  Without outages, no time is forgiven';
 
 --
 -- Terms as rows

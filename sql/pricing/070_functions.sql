@@ -40,6 +40,40 @@ AS 'MODULE_PATHNAME', 'yq_sql_dominant';
 COMMENT ON FUNCTION yquota_internal.dominant(yquota.resource, text[], timestamptz, timestamptz) IS
 	'Return the resource type with the largest part of accrued(); NULL when accrued() is zero';
 
+CREATE TYPE yquota_internal.part_cost AS (
+	resource_type text,
+	amount numeric,
+	alone numeric,
+	waiting numeric
+);
+COMMENT ON TYPE yquota_internal.part_cost IS
+	'Part of a resource type in the cost of allocations';
+COMMENT ON COLUMN yquota_internal.part_cost.alone IS 'credits that the amounts of the type would cost without other types beside them';
+COMMENT ON COLUMN yquota_internal.part_cost.waiting IS 'part of "alone" that belongs to containers that waited';
+
+CREATE FUNCTION yquota_internal.add_part_costs(
+	state internal, allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, sign integer, waits boolean)
+RETURNS internal
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_add_part_costs';
+COMMENT ON FUNCTION yquota_internal.add_part_costs(internal, yquota.resource, text[], timestamptz, timestamptz, integer, boolean) IS
+	'Transition function of part_costs()';
+
+CREATE FUNCTION yquota_internal.finish_part_costs(state internal) RETURNS yquota_internal.part_cost[]
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_finish_part_costs';
+COMMENT ON FUNCTION yquota_internal.finish_part_costs(internal) IS 'Final function of part_costs()';
+
+CREATE AGGREGATE yquota_internal.part_costs(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, sign integer, waits boolean) (
+	sfunc = yquota_internal.add_part_costs,
+	stype = internal,
+	finalfunc = yquota_internal.finish_part_costs,
+	parallel = restricted
+);
+COMMENT ON AGGREGATE yquota_internal.part_costs(yquota.resource, text[], timestamptz, timestamptz, integer, boolean) IS
+	'Parts of the resource types in the sum of accrued() over rows.  A row with sign -1 is subtracted';
+
 CREATE FUNCTION yquota_internal.rate(
 	allocation yquota.resource, factors text[], at timestamptz)
 RETURNS numeric

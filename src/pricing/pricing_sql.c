@@ -510,7 +510,8 @@ enum
 	ARGUMENT_FROM,
 	ARGUMENT_TO,
 	ARGUMENT_PROJECT,
-	ARGUMENT_CHARGING_MODE
+	ARGUMENT_CHARGING_MODE,
+	ARGUMENT_WITHOUT_OUTAGES
 };
 
 static ArrayType *
@@ -556,7 +557,7 @@ put_rows(ReturnSetInfo *result)
 
 /*
  * cost_under_terms(query, base_prices, multipliers, calendar_factors, factors, from, to, project,
- * charging_mode) returns the rows of a query with the columns project and amount.  The function is
+ * charging_mode, without_outages) returns the rows of a query with the columns project and amount.  The function is
  * not strict: if an argument is NULL, these terms are read from their table.
  */
 Datum
@@ -569,6 +570,7 @@ yq_sql_cost_under_terms(PG_FUNCTION_ARGS)
 		.factors = rows_argument(fcinfo, ARGUMENT_FACTORS),
 		.charging_mode = PG_ARGISNULL(ARGUMENT_CHARGING_MODE) ? NULL :
 			text_to_cstring(PG_GETARG_TEXT_PP(ARGUMENT_CHARGING_MODE)),
+		.without_outages = !PG_ARGISNULL(ARGUMENT_WITHOUT_OUTAGES) && PG_GETARG_BOOL(ARGUMENT_WITHOUT_OUTAGES),
 	};
 
 	InitMaterializedSRF(fcinfo, 0);

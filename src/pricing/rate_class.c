@@ -439,6 +439,55 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 		yq_amount_out_of_range();
 }
 
+/* Convert the sums of all resources to amounts. */
+static void
+make_part_amounts(const YqRateClass *rate_class, uint64 weight, YqWide *sums)
+{
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+	{
+		if (!make_amount(rate_class, weight, &sums[i]))
+			yq_amount_out_of_range();
+	}
+}
+
+void
+yq_rate_class_part_costs(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
+						 YqWide *costs, YqWide *alone)
+{
+	Size		size = sizeof(YqWide) * rate_class->cost.part_count;
+
+	yq_timeline_reach(from);
+	synchronize_class(rate_class);
+	rate_class->cost.out_of_range = false;
+	memset(costs, 0, size);
+	yq_shape_cost_add(&rate_class->cost, from, to, costs, true);
+	memset(alone, 0, size);
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+	{
+		YqShapeCost part = rate_class->cost;
+
+		part.part_count = 1;
+		part.resources = &rate_class->cost.resources[i];
+		part.amounts = &rate_class->cost.amounts[i];
+		yq_shape_cost_add(&part, from, to, &alone[i], false);
+		rate_class->cost.out_of_range |= part.out_of_range;
+	}
+	make_part_amounts(rate_class, weight, costs);
+	make_part_amounts(rate_class, weight, alone);
+}
+
+int
+yq_rate_class_part_count(const YqRateClass *rate_class)
+{
+	return rate_class->cost.part_count;
+}
+
+const char *
+yq_rate_class_part_name(const YqRateClass *rate_class, int part)
+{
+	return rate_class->names[part];
+}
+
 /* Compute the sum of each resource for a number of microseconds at the prices in force at an instant. */
 static void
 sums_at(YqRateClass *rate_class, TimestampTz at, uint64 microseconds, YqWide *sums)
@@ -478,11 +527,7 @@ void
 yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates)
 {
 	sums_at(rate_class, at, USECS_PER_SEC, rates);
-	for (int i = 0; i < rate_class->cost.part_count; i++)
-	{
-		if (!make_amount(rate_class, weight, &rates[i]))
-			yq_amount_out_of_range();
-	}
+	make_part_amounts(rate_class, weight, rates);
 }
 
 static void

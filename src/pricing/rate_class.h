@@ -108,6 +108,17 @@ typedef struct YqPricesInForce
 	uint64		factor_values[YQ_FACTOR_KINDS]; /* units of 10^-6 */
 } YqPricesInForce;
 
+/*
+ * Compute the part of each resource of the shape in the credits from "from" to "to", which is not
+ * earlier.  "alone" is set to the credits of each resource if it were the only one.
+ */
+extern void yq_rate_class_part_costs(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
+									 YqWide *costs, YqWide *alone);
+
+/* Return the number of resources of the shape, and the name of one of them. */
+extern int	yq_rate_class_part_count(const YqRateClass *rate_class);
+extern const char *yq_rate_class_part_name(const YqRateClass *rate_class, int part);
+
 /* Compute the part of each resource of the shape in the credits per second at an instant. */
 extern void yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates);
 

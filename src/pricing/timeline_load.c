@@ -713,7 +713,8 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 			  sizeof(YqFactorPoint), compare_factor_points);
 	if (timeline->factor_count > 0)
 		qsort(timeline->factors, timeline->factor_count, sizeof(YqFactor), compare_factors);
-	load_table(loader, YQ_OUTAGE, read_outage);
+	if (loader->terms == NULL || !loader->terms->without_outages)
+		load_table(loader, YQ_OUTAGE, read_outage);
 	load_charging_rules(loader);
 	load_table(loader, YQ_HISTORY_SEGMENT, load_horizon);
 	load_table(loader, YQ_CLOSED_PERIOD, read_closed_period);

@@ -149,6 +149,7 @@ typedef struct YqTerms
 	ArrayType  *calendar_factors;
 	ArrayType  *factors;
 	const char *charging_mode;	/* name of the mode of all projects; if NULL, charging_rule is read */
+	bool		without_outages;	/* no time is forgiven */
 } YqTerms;
 
 typedef struct YqBasePricePoint
