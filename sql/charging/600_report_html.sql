@@ -281,6 +281,7 @@ BEGIN
 			yquota_internal.report_lines('Factor on base prices', format('times the base price, the last in each %s', yquota_internal.minutes_text(("to" - "from") / 284)),
 				'times the base price', 1, NULL, yquota_internal.report_prices(report), report, 'There were no prices.'),
 			yquota_internal.report_utilization_chart(report),
+			yquota_internal.report_idle(report),
 			yquota_internal.report_applications(totals),
 			yquota_internal.report_running(report),
 			yquota_internal.report_waiting(report),

@@ -509,6 +509,7 @@ my %reading = (
 	'yquota.reservation_request(yquota.resource,integer,interval,integer)' => q(SELECT yquota.reservation_request('[memory-mb=1]', 1, '1 hour')),
 	'yquota.sequence_commands()' => q(SELECT * FROM yquota.sequence_commands()),
 	'yquota.statement_clock()' => q(SELECT yquota.statement_clock()),
+	'yquota.idle_cost(timestamp with time zone,timestamp with time zone,text)' => qq(SELECT * FROM yquota.idle_cost($window)),
 	'yquota.top_costs(timestamp with time zone,timestamp with time zone,text[],integer)' => qq(SELECT * FROM yquota.top_costs($window)),
 	'yquota.user_limit(text,text,text,boolean)' => q(SELECT * FROM yquota.user_limit('root.a', 'ann')),
 	'yquota.verify(timestamp with time zone)' => q(SELECT * FROM yquota.verify()),
