@@ -187,7 +187,7 @@ COMMENT ON FUNCTION yquota_internal.chart_now(yquota_internal.chart_frame) IS 'D
 CREATE FUNCTION yquota_internal.chart_mark(amount numeric, label text, frame yquota_internal.chart_frame) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">%3$s</text></g>', mark.y, mark.y + 13, yquota_internal.html(label))
+	RETURN (SELECT format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">%3$s</text></g>', mark.y, mark.y + 15, yquota_internal.html(label))
 			FROM (SELECT yquota_internal.chart_y(amount, frame) AS y) AS mark);
 COMMENT ON FUNCTION yquota_internal.chart_mark(numeric, text, yquota_internal.chart_frame) IS 'Draw a dashed line at an amount, with a label below it';
 
@@ -425,7 +425,7 @@ COMMENT ON FUNCTION yquota_internal.chart_patterns() IS 'Return the hatching for
 CREATE FUNCTION yquota_internal.chart_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN 'figure{margin:1.5rem 0}figcaption{font-weight:600}svg{display:block;width:100%;overflow:visible}svg text{font-size:11px;fill:var(--ink)}.y{text-anchor:end}.x,.n{text-anchor:middle}.n{font-weight:600}.e{text-anchor:end}'
-		'@media screen and (max-width:40rem){svg text{font-size:17px}.x,.y,.e{font-size:20px}}'
+		'@media screen and (max-width:40rem){svg text{font-size:17px}svg :is(.x,.y){font-size:20px}}'
 		'g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg line{stroke:var(--grid);stroke-width:.5}line.zero{stroke:var(--ink);stroke-width:1}'
 		'path.line{fill:none;stroke:var(--c);stroke-width:2}path.band{fill:var(--c);fill-opacity:.25;stroke:var(--c)}path.highest,path.capacity,path.now{fill:none;stroke:var(--ink)}path.capacity{stroke-width:2;stroke-dasharray:7 3}path.now{stroke-dasharray:1 3}'
 		'.line.c2{stroke-dasharray:7 3}.line.c3{stroke-dasharray:2 2}.line.c4{stroke-dasharray:8 3 2 3}.line.c5{stroke-dasharray:12 4}.line.c6{stroke-dasharray:4 4}.line.c7{stroke-dasharray:8 2 2 2 2 2}.line.c8{stroke-dasharray:1 4}'
@@ -460,7 +460,7 @@ CREATE FUNCTION yquota_internal.page_style() RETURNS text
 		'linear-gradient(270deg,var(--paper) 1rem,transparent 2rem) 0 0/100% 100% no-repeat local,'
 		'linear-gradient(90deg,var(--shade),transparent .75rem) 0 0/100% 100% no-repeat scroll,linear-gradient(270deg,var(--shade),transparent .75rem) 0 0/100% 100% no-repeat scroll}'
 		'table{border-collapse:collapse;width:100%;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.25rem .6rem .25rem 0;border-bottom:1px solid var(--rule);vertical-align:top;max-width:24rem;overflow-wrap:break-word}'
-		'td:first-child{min-width:6rem;overflow-wrap:anywhere}.sum td{font-weight:600;border-bottom:0}'
+		'td:first-child{min-width:6rem;overflow-wrap:anywhere}td.k:first-child{min-width:0}.sum td{font-weight:600;border-bottom:0}'
 		|| (SELECT string_agg(format('.f%1$s :is(th,td):nth-last-child(-n+%1$s)', number), ',' ORDER BY number) || '{text-align:right;padding:.25rem 0 .25rem .6rem}'
 			|| string_agg(format('.f%1$s td:nth-last-child(-n+%1$s)', number), ',' ORDER BY number) || ',.t{white-space:nowrap}'
 			FROM generate_series(1, 12) AS number)

@@ -213,7 +213,7 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		SELECT yquota_internal.html_table('{"",Reservation,User,Project,"Earliest start","Latest end","Repeats every",Requests,"Share of the plan"}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="t">%s</td><td class="t">%s</td><td class="t">%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(format('<tr><td class="k">%s</td><td>%s</td><td>%s</td><td>%s</td><td class="t">%s</td><td class="t">%s</td><td class="t">%s</td><td>%s</td><td>%s</td></tr>',
 				p.place, CASE WHEN p.reservation_id IS NULL THEN yquota_internal.plan_place_name(NULL, p.reservations)
 							  ELSE yquota_internal.html(concat_ws(', ', d.reservation_name, d.reservation_id)) END,
 				yquota_internal.html(d.username), yquota_internal.html(d.project),

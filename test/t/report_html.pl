@@ -202,6 +202,13 @@ $node->safe_psql('postgres', q(UPDATE yquota.utilization_history SET average = 1
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12'))), qr/<path class="capacity" d="M64 \d+\.\dH632"\/>.*<p>Utilization is above 100 % \(GENERAL: 125 %\) where containers hold more than/s, 'a utilization above 100 % is explained below its chart');
 is(values_of($node->safe_psql('postgres', "SELECT yquota.report_html('$_->[0]', '2030-01-10')"), 'Credits by project')->{axis}, "credits per $_->[1]", "the axis of bars of a $_->[1] says so") foreach [ '2030-01-07' => 'hour' ], [ '2030-01-06 23:59' => 'day' ], [ '2029-09-01' => 'week' ];
 
+is($node->safe_psql('postgres', <<~'SQL'), '50 2030-01-01, x|n 1 to 4', 'a long chart has fifty values, each of several rows');
+	SELECT (SELECT count(*) FROM regexp_matches(html, 'tabindex', 'g')) || ' ' || replace(substring(html FROM '<title>(.*?)</title>'), E'\n', '|')
+	FROM yquota_internal.chart_values(
+		ARRAY(SELECT ROW('2030-01-01 UTC'::timestamptz + n * interval '6 hours', '2030-01-01 06:00 UTC'::timestamptz + n * interval '6 hours', ARRAY[n + 1])::yquota_internal.chart_row FROM generate_series(0, 199) AS n),
+		'{n}', 'x', false, yquota_internal.chart_frame('2030-01-01 UTC', '2030-02-20 UTC', '2030-01-01 UTC', 'UTC', 0, 200)) AS html
+	SQL
+
 # A window stands beside the one before it.
 # Three containers pay 1.3 per second for 47 of the 48 hours from 4 January on, and 1.5 for 12 hours before.
 is_deeply([ map { join '|', @$_ } (rows(section($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-04', '2030-01-06'))), 'Money')))[ 0 .. 3 ] ], [
@@ -323,6 +330,7 @@ like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-1
 like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><div class="wide" tabindex="0"><table class="f2">.*?<\/table><\/div><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'the report of the tenant has the available credit');
 is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'the report does not show a negative remainder');
 is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'the credit lasts as long as that of the project above');
+is_deeply(spent($tenant)->{'Resource type'}, { vcores => '168,480', Total => '168,480' }, 'the resource types are those of the sub-project');
 is(section($tenant, 'Preempted'), undef, 'the report has nothing of the project above');
 # 173,160 credits were spent in ten of the eleven days.
 is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate uses only the past days of the window');
@@ -339,6 +347,16 @@ my $many = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-08'
 my ($legend) = section($many, 'Spending over time') =~ /<p class="legend">(.*?)<\/p>/;
 is(join(',', $legend =~ /<\/svg>(.*?)<\/span>/g), join(',', (map { "$_ team " . (31 - $_) } 1 .. 15), '16 20 others'), 'the report has forecasts of many projects');
 is(scalar(keys %{ spent($many)->{Project} }), 21, 'a table has nineteen projects, the others and the total');
+# Some windows divide rows of the ledger, and some divide running containers.
+is($node->safe_psql('postgres', <<~'SQL'), '42|0', 'the costs by resource type add up to the exact cost of any window');
+	SELECT count(*), count(*) FILTER (WHERE cost.amount <> types.amount)
+	FROM (SELECT least(a, b) AS "from", greatest(a, b) AS "to"
+		  FROM generate_series('2030-01-02 23:59:59.3 UTC'::timestamptz, '2030-01-11 UTC', '31 h 13 min 5.000007 s') AS a,
+			   generate_series('2030-01-03 07:00 UTC'::timestamptz, '2030-01-12 UTC', '41 h') AS b WHERE a <> b) AS part
+	CROSS JOIN LATERAL (SELECT coalesce(sum(c.amount), 0) AS amount FROM yquota.cost_between(part."from", part."to") AS c) AS cost
+	CROSS JOIN LATERAL (SELECT coalesce(sum(t.amount), 0) AS amount
+		FROM yquota_internal.report_types(ROW(part."from", part."to", yquota.clock(), 'UTC', NULL)::yquota_internal.report_window) AS found, unnest(found.amounts) AS t (amount)) AS types
+	SQL
 $node->stop;
 
 if (is_soak())

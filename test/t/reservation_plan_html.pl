@@ -97,7 +97,7 @@ like($memory, qr/href="data:text\/csv;charset=utf-8,%22from,%20UTC%22,%22to,%20U
 like($memory, qr/<path class="highest" d="M64 110\.0H206\.0V10\.0H277\.0V110\.0H348\.0V210\.0H490\.0V170\.0H561\.0V210\.0H632"\/>/, 'the line turns where the promises change');
 is($page =~ /<style>(.*?)<\/style>/s ? $1 : '', $node->safe_psql('postgres', 'SELECT yquota_internal.page_style() || yquota_internal.chart_style()'), 'the style is that of reports');
 like($page, qr/<\/svg>1 night, reservation_1_10001, ann<\/span>.*<\/svg>2 often, reservation_1_10003, cid<\/span>.*<\/svg>3 reservation_1_10002, bob<\/span>/, 'the legend has the numbers of the areas');
-like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 &times; \[memory-mb=1024,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'the table has more rows than the legend');
+like($page, qr/<td class="k">2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 &times; \[memory-mb=1024,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'the table has more rows than the legend');
 unlike($page, qr/class="now"/, 'a window without the clock does not show it');
 like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 12:00+00'); SELECT yquota.reservation_plan_html('plan', '2030-01-02 00:00+00', '2030-01-03 00:00+00')"),
 	qr/<path class="now" d="M348\.0 10V210"\/><g><text x="348\.0" y="206" class="n">now</, 'a later clock is shown in its place');
