@@ -38,15 +38,16 @@ CREATE FUNCTION yquota_internal.period_in_words(starts_at timestamptz, ends_at t
 COMMENT ON FUNCTION yquota_internal.period_in_words(timestamptz, timestamptz, text) IS
 	'Return the name of a billing period: a month, or its first and last days';
 
--- On a narrow screen a row of the statement takes several lines, so that its amount stays on the screen.
+-- On a narrow screen a row of the statement takes several lines, so that its amount stays on the screen.  A table of
+-- applications begins with twenty rows in a column, because browsers repeat a head only if it is much lower than that.
 CREATE FUNCTION yquota_internal.bill_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN '.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.5rem;margin:1rem 0}.facts div{display:contents}.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere;white-space:pre-line}'
 		'.apps{columns:17rem;column-gap:2.5rem;margin-bottom:1rem}.apps :is(th,td){padding:.1rem 0;border:0;overflow-wrap:anywhere}'
-		'.apps thead th{border-bottom:1px solid var(--rule)}.apps :is(th,td):last-child{text-align:right;white-space:nowrap;padding-left:.6rem}.apps th[colspan]{text-align:left;padding-left:0}.apps .y td:first-child::before{content:"..."}.apps tr:has(th){break-after:avoid}'
+		'.apps thead th{border-bottom:1px solid var(--rule)}.apps :is(th,td):last-child{text-align:right;white-space:nowrap;padding-left:.6rem}.apps th[colspan]{text-align:left;padding-left:0}.apps .y td:first-child::before{content:"..."}.apps tr:has(th),.apps tr:nth-child(-n+20){break-after:avoid}'
 		'@media screen and (max-width:40rem){.bill :is(table,tbody){display:block}.bill thead{display:none}'
 		'.bill tr{display:grid;grid-template-columns:auto 1fr auto;column-gap:.75rem;padding:.35rem 0;border-bottom:1px solid var(--rule)}'
-		'.bill td{border:0;padding:0;max-width:none}.bill td:first-child{grid-column:1/3}.bill td:last-child{grid-area:1/3;padding:0}'
+		'.bill td{border:0;padding:0;max-width:none;overflow-wrap:anywhere}.bill td:first-child{grid-column:1/3}.bill td:last-child{grid-area:1/3;padding:0;white-space:nowrap}'
 		'.bill td:empty{display:none}.bill td:nth-child(n+2):not(:last-child){font-size:.8rem}}'
 		'@media print{.apps{columns:3}@page{@bottom-right{font:9px sans-serif;content:counter(page) " / " counter(pages)}}}';
 COMMENT ON FUNCTION yquota_internal.bill_style() IS 'Return the style of bills';

@@ -137,6 +137,7 @@ look()
 
 	need valgrind command -v valgrind
 	need chromium command -v chromium
+	need poppler-utils command -v pdftotext
 }
 
 # starts_service PACKAGE: succeed if the package would start a service.

@@ -37,6 +37,7 @@ short=(
 )
 tests=(
 	"${short[@]}"
+	test/soak/bill_html.pl
 	test/property/alerts.pl
 	test/property/allocation.pl
 	test/property/arrival.pl
