@@ -298,6 +298,20 @@ CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts n
 COMMENT ON FUNCTION yquota_internal.report_shares(text, text[], numeric[]) IS
 	'Make a table of spending by name, with shares: the nineteen largest, and all others together if there are several; NULL when there is no spending';
 
+CREATE FUNCTION yquota_internal.report_tagged(report yquota_internal.report_window, tag text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT '<div class="beside">' || yquota_internal.report_shares(
+			yquota_internal.html('Tag ' || report_tagged.tag),
+			array_agg(CASE cost.tags ->> report_tagged.tag WHEN '' THEN '(no value)' ELSE cost.tags ->> report_tagged.tag END), array_agg(cost.amount)) || '</div>'
+		FROM yquota_internal.cost_in_parts(ARRAY[(report)."from", (report)."to"], ARRAY['project', 'tag:' || report_tagged.tag],
+			CASE WHEN cardinality((report).projects) = 1 THEN ((report).projects)[1] END) AS cost
+		WHERE (report).projects IS NULL OR cost.project = ANY ((report).projects);
+$$;
+COMMENT ON FUNCTION yquota_internal.report_tagged(yquota_internal.report_window, text) IS
+	'Make a table of spending in a window by the values of a tag; NULL when there is no spending';
+
 CREATE FUNCTION yquota_internal.report_spent(
 	costs yquota_internal.report_cost[], parts integer, totals yquota_internal.report_total[], types text[], type_amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -231,7 +231,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_report_window(timestamptz, timestamptz, text) IS
 	'Refuse windows and projects for which report_html() has no report';
 
-CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" timestamptz, project text)
+CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" timestamptz, project text, tag text)
 	RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -251,6 +251,11 @@ DECLARE
 	subject text;
 BEGIN
 	PERFORM yquota_internal.check_report_window("from", "to", report_html_as_owner.project);
+	IF tag = '' THEN
+		RAISE EXCEPTION 'tag must not be empty'
+			USING ERRCODE = 'invalid_parameter_value',
+				  HINT = 'Name the key of a tag.';
+	END IF;
 	report := ROW("from", "to", yquota.statement_clock(), yquota_internal.billing_timezone(), yquota_internal.report_projects(report_html_as_owner.project));
 	cuts := yquota_internal.report_cuts("from", "to", report.zone);
 	parts := cardinality(cuts);
@@ -269,6 +274,7 @@ BEGIN
 		concat('<h2>Money</h2>',
 			yquota_internal.report_sums(report, costs, parts, credits),
 			yquota_internal.report_spent(costs, parts, totals, types.names, types.amounts),
+			CASE WHEN tag IS NOT NULL THEN yquota_internal.report_tagged(report, tag) END,
 			yquota_internal.chart_patterns(),
 			'<h2>Spending over time</h2>',
 			(SELECT concat(yquota_internal.report_spending('Credits by project', array_agg(c.project), array_agg(c.part), array_agg(c.amount), cuts, report),
@@ -291,12 +297,12 @@ BEGIN
 			yquota_internal.report_trouble(report)));
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) IS
+COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text, text) IS
 	'Return the result of report_html() for the calling role';
 
-CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project text DEFAULT NULL)
+CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project text DEFAULT NULL, tag text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) IS
-	'Return a report about a window as one HTML page with charts.  It describes one project and its sub-projects, or all projects that the calling role may see';
+COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text, text) IS
+	'Return a report about a window as one HTML page with charts.  It describes one project and its sub-projects, or all projects that the calling role may see.  If tag is the key of a tag of applications, the report also lists the spending by its values';

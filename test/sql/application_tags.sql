@@ -102,6 +102,9 @@ SELECT day, tags, amount FROM yquota.cost_by_day('2026-03-01', '2026-03-02', '{t
 SELECT calendars, tags, amount FROM yquota.cost_by_calendar('2026-03-02 08:05', 'infinity', '{tag:team}') ORDER BY amount;
 SELECT rank, tags, amount, share FROM yquota.top_costs('2026-03-02', '2026-03-03', '{tag:team}', 2);
 SELECT tags, resource_type, resource_seconds FROM yquota.usage_between('-infinity', 'infinity', '{tag:team}') ORDER BY resource_type, resource_seconds;
+SELECT regexp_replace(split_part(substring(yquota.report_html('2026-03-02', '2026-03-03', tag => 'team') FROM 'Tag team.*'), '</table>', 1), '(<[^>]*>)+', ' | ', 'g') AS listed;
+SELECT yquota.report_html('2026-03-02', '2026-03-03', 'web', '<b>') ~ 'Tag &lt;b&gt;', yquota.report_html('2026-03-02', '2026-03-03') ~ 'Tag ';
+SELECT yquota.report_html('2026-03-02', '2026-03-03', tag => '');
 SELECT * FROM yquota.cost_between('-infinity', 'infinity', '{tag}');
 SELECT * FROM yquota.cost_between('-infinity', 'infinity', '{tag:}');
 SELECT * FROM yquota.cost_by_day('2026-03-01', '2026-03-02', '{tags:team}');

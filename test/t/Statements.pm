@@ -502,7 +502,7 @@ my %reading = (
 	'yquota.preemption_message(text)' => q(SELECT * FROM yquota.preemption_message('application_1_1')),
 	'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text,text,numeric)' => q(SELECT * FROM yquota.price_quote('[vcores=1]', '1 hour', username => 'ann', project => 'p', application_id => 'application_1_1', multiplier => 2)),
 	'yquota.publication_commands(text)' => q(SELECT * FROM yquota.publication_commands()),
-	'yquota.report_html(timestamp with time zone,timestamp with time zone,text)' => qq(SELECT yquota.report_html($window)),
+	'yquota.report_html(timestamp with time zone,timestamp with time zone,text,text)' => qq(SELECT yquota.report_html($window)),
 	'yquota.reservation_contract(timestamp with time zone,timestamp with time zone,yquota.reservation_request[],yquota.reservation_interpreter,interval,integer,text)' => qq(SELECT $contract),
 	'yquota.reservation_plan_html(text,timestamp with time zone,timestamp with time zone)' => q(SELECT yquota.reservation_plan_html('root.plan')),
 	'yquota.reservation_plan_text(text,timestamp with time zone,timestamp with time zone,integer,integer,text)' => q(SELECT * FROM yquota.reservation_plan_text('root.plan')),

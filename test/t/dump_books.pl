@@ -337,6 +337,7 @@ $node->safe_psql('archived', <<~'SQL');
 	SELECT yquota_internal.book_reservations();
 	INSERT INTO yquota.reservation_queue (plan, name, reservation_id, capacity, maximum_capacity) VALUES ('root.a', 'reservation_1_0001', 'reservation_1_0001', 0.25, 1);
 	INSERT INTO yquota_internal.submission_refusal (decided_by, part, refused) VALUES ('acl', 0, 2);
+	SELECT yquota.set_application_tags('application_1_9', '{team=search,urgent}');
 	INSERT INTO yquota_internal.reservation_refusal (plan, decided_by, refused, last_at) VALUES ('root.a', 'no_room', 3, yquota.clock());
 	INSERT INTO yquota_internal.plan_follower_round (round_at, duration, rounds, changes) VALUES (yquota.clock(), '1 ms', 1, 1);
 	INSERT INTO yquota_internal.preemption_round (round_at, server_started_at, rounds, marked, killed, unreserved) VALUES (yquota.clock(), yquota.clock(), 1, 1, 0, 0);
