@@ -741,11 +741,17 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
 	'Return the credits of the part of an accrual that lies in a window';
 
+-- The view reads the ledgers without settled_segment, because pg_dump would follow the columns of that view to all its
+-- sources.
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at
 	FROM yquota_internal.billing_zone AS zone
-	CROSS JOIN (SELECT min("from") AS first, max("to") AS last
-				FROM yquota_internal.settled_segment) ledger
+	CROSS JOIN (SELECT min(segment."from") AS first, max(segment."to") AS last
+				FROM (SELECT charge."from", charge."to", charge.project FROM yquota.charge
+					  UNION ALL
+					  SELECT reserved."from", reserved."to", reserved.project FROM yquota.reservation_charge AS reserved) AS segment
+				WHERE (SELECT yquota_internal.reads_all())
+				   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])) AS ledger
 	CROSS JOIN (SELECT min(quarter_hour) AS first, max(quarter_hour) AS last
 				FROM yquota_internal.readable_archived_cost) archive
 	CROSS JOIN LATERAL (
