@@ -8,8 +8,8 @@
 -- application has been reported without it.
 
 CREATE TABLE yquota.application_tags (
-	application_id text COLLATE "C" PRIMARY KEY CHECK (application_id <> '' AND octet_length(application_id) <= 255),
-	tags jsonb NOT NULL CHECK (jsonb_typeof(tags) = 'object'),
+	application_id text COLLATE "C" PRIMARY KEY,
+	tags jsonb NOT NULL,
 	set_at timestamptz NOT NULL,
 	set_by name NOT NULL DEFAULT session_user
 );

@@ -710,7 +710,8 @@ record_tags(const YqSubmission *submission)
 		.command = "INSERT INTO yquota.application_tags AS t (application_id, tags, set_at) VALUES ($1, $2, $3) "
 		"ON CONFLICT (application_id) DO UPDATE SET tags = excluded.tags || t.tags "
 		"WHERE excluded.tags || t.tags <> t.tags",
-		.types = {"text", "jsonb", "timestamptz"}
+		.types = {"text", "jsonb", "timestamptz"},
+		.plans_once = true
 	};
 	Datum		values[] = {CStringGetTextDatum(submission->application_id), JsonbPGetDatum(submission->tag_values),
 	TimestampTzGetDatum(yq_clock_now())};
