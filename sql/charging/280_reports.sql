@@ -675,7 +675,8 @@ COMMENT ON VIEW yquota_internal.settled_segment IS
 
 -- The query is in a function, because pg_dump would follow the columns of a view to all sources of the view.
 CREATE FUNCTION yquota_internal.accruing_segments()
-	RETURNS TABLE (project text, username text, queue text, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz)
+	RETURNS TABLE (reservation_id text, project text, username text, queue text, allocation yquota.resource, factors text[],
+				   "from" timestamptz, "to" timestamptz)
 	-- reads tables behind a view; readers of the view may not read these tables.  PL/pgSQL keeps the plan
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
@@ -683,7 +684,8 @@ CREATE FUNCTION yquota_internal.accruing_segments()
 #variable_conflict use_column
 BEGIN
 	RETURN QUERY
-	SELECT reserved.project, reserved.username, reserved.queue, reserved.allocation, reserved.factors, reserved."from", reserved."to"
+	SELECT reserved.reservation_id, reserved.project, reserved.username, reserved.queue, reserved.allocation, reserved.factors,
+		   reserved."from", reserved."to"
 	FROM yquota_internal.accruing_segment AS reserved;
 END
 $$;

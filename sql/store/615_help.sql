@@ -14,7 +14,7 @@ BEGIN ATOMIC
 		('alert', 'Alerts, spending thresholds, notifications and metrics', ' (alert|threshold|notifications|metrics|worker status) '),
 		('application', 'Submit, move and end applications; why an application waits', ' (applications?|application access|outstanding|lifetime|priority) '),
 		('balance', 'Projects, grants, transfers, budgets, holds and balances', ' (projects?|grants?|transfer|balance|budget|hold|exhausted|forecast) '),
-		('bill', 'Bills, months and closed periods', ' (bill|billing|period|month|opening) '),
+		('bill', 'Bills, months and closed periods', ' (bill|billing|focus|period|month|opening) '),
 		('cluster', 'For other databases: budgets and reports over several clusters, copies of the database', ' (cluster (name|lease|setting|status)|federated?|federation|federate|(planned|renew) leases|budget lease|commands) |^ (charge|bill) by (project|queue|user) '),
 		('cost', 'What containers, applications, queues, users and projects cost, and why', ' (costs?|charge|quote|explain charge|amount|report html) |usage( between)? $'),
 		('event', 'Insert container events; events that are late, wrong or set aside', ' (events?|rejects?|reject call|feed|reconcile|recover containers|report recovery|suspect|rm audit|node lost|deferred|through|container change) |^ (readable )?container $'),

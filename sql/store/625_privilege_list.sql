@@ -37,7 +37,7 @@ CREATE VIEW yquota_internal.privilege AS
 			('TABLE', '{SELECT}', 'member', '{
 				application,bill_by_project,billing_currency,billing_period,billing_setting,budget_lease_status,charge_by_project_day,
 				charge_by_queue_day,charge_by_user_day,charged_through,cluster_lease,cluster_setting,cluster_status,
-				container_cost,current_price,daily_cost,exhausted_work,federated_budget_status,grant_status,
+				container_cost,current_price,daily_cost,exhausted_work,federated_budget_status,focus_cost,focus_metadata,grant_status,
 				hold_status,issued_bill,mapping_rule,multi_node_sorting_policy,node_label,opportunistic_limit_usage,
 				opportunistic_price,over_allocation,preempted_container,price_calendar,price_history,project_balance,
 				project_usage,
@@ -80,7 +80,7 @@ CREATE VIEW yquota_internal.privilege AS
 				application_priority,balance_at,bill,bill_by_calendar,bill_html,billing_journal,check_queue_access,cluster_name,configuration_advice,
 				cost_between,cost_by_calendar,cost_by_day,diff_hadoop_configuration,explain_charge,explain_opportunistic_price,
 				explain_reservation,export_hadoop_configuration,federated_bill,federated_cost,federated_top_costs,
-				federation_status,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
+				federation_status,focus_query,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
 				place_application,preemption_cost,price_quote,read_notifications,release_hold,report_html,
 				reservation_contract,reservation_request,submit_application,top_costs,usage_between,user_limit}'),
 			-- these functions write only rows that the caller may write, or nothing
@@ -102,7 +102,7 @@ CREATE VIEW yquota_internal.privilege AS
 				credit_instant,credit_of,cron_runs,default_cluster_name,demand,describe_changes,divide_half_even,
 				dominant,doubted_ends,duration,edit_children,edited_children,effective_queues,expired_loss,
 				factor_names,federation_figures,finish_accrued_sum,finish_pack_weights,finish_quarter_hours,
-				finish_rate_sum,first_period,former_names,full_queues,grant_outcome,grants_in_force,
+				finish_rate_sum,first_period,focus_credits,focus_periods,former_names,full_queues,grant_outcome,grants_in_force,
 				hadoop_document_properties,hadoop_documents,hadoop_expectation,hadoop_hexadecimal,hadoop_integer,
 				hadoop_json_properties,hadoop_labels,hadoop_list,hadoop_list_text,hadoop_milliseconds,
 				hadoop_queue_tree,hadoop_real,hadoop_resolution_text,hadoop_resource,hadoop_rows,hadoop_rows_text,

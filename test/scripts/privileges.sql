@@ -41,7 +41,7 @@ SELECT format('| `%s` | %s | %s | %s | %s | %s |', c.relname,
 FROM pg_class AS c
 JOIN own ON own.classid = 'pg_class'::regclass AND own.objid = c.oid
 CROSS JOIN LATERAL (
-	SELECT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname IN ('project', 'from_project'))
+	SELECT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname IN ('project', 'from_project', 'SubAccountId'))
 		   OR EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid) AS is_filtered) AS r
 WHERE c.relnamespace = 'yquota'::regnamespace AND c.relkind IN ('r', 'v', 'p', 'm', 'f')
 ORDER BY c.relkind <> 'r', c.relname COLLATE "C";

@@ -21,6 +21,7 @@ CREATE ROLE yquota_test_other;
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('secret', 'stop');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'gift'), ('secret', 1000, 'secret reason');
+INSERT INTO yquota.billing_currency (effective_at, code, symbol, credits_per_unit) VALUES ('-infinity', 'EUR', 'EUR', 100);
 INSERT INTO yquota.node (name, total, state) VALUES ('n1', '[vcores=100]', 'LOST');
 SELECT yquota.allow_role('yquota_test_operator', 'operator');
 SELECT yquota.allow_role('yquota_test_viewer', 'viewer');
@@ -141,6 +142,8 @@ SELECT count(*) FROM yquota.project_balance WHERE CASE WHEN project = 'lab' THEN
 SELECT count(*) FROM yquota.daily_cost WHERE CASE WHEN project = 'lab' THEN 1 ELSE username::integer END = 1;
 -- statistics
 RESET ROLE;
+-- the currency of bills is no secret, and all members see its statistics
+DELETE FROM yquota.billing_currency;
 ANALYZE;
 SELECT count(*) > 0 AS there_are_some FROM pg_stats WHERE schemaname ~ '^yquota' AND most_common_vals::text ~ 'secret';
 SET ROLE yquota_test_member;

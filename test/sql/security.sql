@@ -17,6 +17,7 @@ CREATE ROLE yquota_test_reader;
 CREATE ROLE yquota_test_administrator;
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
+INSERT INTO yquota.billing_currency (effective_at, code, symbol, credits_per_unit) VALUES ('-infinity', 'EUR', 'EUR', 100);
 SELECT yquota.allow_role('yquota_test_feed', 'operator');
 SELECT yquota.allow_role('yquota_test_reader', 'viewer');
 SELECT yquota.allow_role('yquota_test_administrator', 'admin');

@@ -470,6 +470,7 @@ my %reading = (
 	'yquota.clock()' => q(SELECT yquota.clock()),
 	'yquota.cluster_name()' => q(SELECT yquota.cluster_name()),
 	'yquota.configuration_advice()' => q(SELECT * FROM yquota.configuration_advice()),
+	'yquota.focus_query(timestamp with time zone,timestamp with time zone)' => qq(SELECT yquota.focus_query($window)),
 	'yquota.usage_between(timestamp with time zone,timestamp with time zone,text[])' => qq(SELECT * FROM yquota.usage_between($window)),
 	'yquota.cost_between(timestamp with time zone,timestamp with time zone,text[],timestamp with time zone)' => qq(SELECT * FROM yquota.cost_between($window)),
 	'yquota.cost_by_calendar(timestamp with time zone,timestamp with time zone,text[])' => q(SELECT * FROM yquota.cost_by_calendar('2026-03-01 00:00+00', '2026-03-02 00:00+00')),
