@@ -1115,6 +1115,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_capacity();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_billed_charges();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_archived_cost_since();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_transfers();

@@ -1215,6 +1215,7 @@ BEGIN
 	FROM yquota_internal.post_opening_balances(through, horizon, leaving_rows);
 	PERFORM yquota_internal.post_archived_cost_since(horizon, leaving_rows);
 	PERFORM yquota_internal.post_archived_cost(through, leaving_rows);
+	PERFORM yquota_internal.post_archived_quantity(through, leaving_rows);
 	PERFORM yquota_internal.post_archived_preemption(through, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.take_from_rollup(
 		concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, 'true'), yquota_internal.rows_of(reservations, 'true')));

@@ -169,12 +169,12 @@ COMMENT ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) 
 CREATE VIEW yquota_internal.ledger_row AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge."from", charge."to", charge.booked_at, charge.corrects, charge.amount, charge.given_back, charge.waiting_factor,
-		   charge.xmin AS posted_by
+		   charge.xmin AS posted_by, charge.padding
 	FROM yquota.charge
 	UNION ALL
 	SELECT reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED', reserved.allocation,
 		   reserved."from", reserved."to", reserved.booked_at, reserved.corrects, reserved.amount, NULL, reserved.reserved_factor,
-		   reserved.xmin
+		   reserved.xmin, NULL
 	FROM yquota.reservation_charge AS reserved;
 COMMENT ON VIEW yquota_internal.ledger_row IS
 	'Rows of the ledgers of containers and of reservations, of all projects';

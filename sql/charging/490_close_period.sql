@@ -381,8 +381,11 @@ CREATE FUNCTION yquota_internal.seal_period(period_end timestamptz, max_containe
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+DECLARE
+	billed_before xid8;
 BEGIN
 	-- read the ledger before blocking statements that post
+	billed_before := yquota_internal.bill_charges(period_end);
 	PERFORM yquota_internal.bill_credit(period_end);
 	PERFORM yquota_internal.wait_for_postings();
 	IF yquota_internal.uncorrected_since() < period_end THEN
@@ -390,6 +393,7 @@ BEGIN
 	END IF;
 	settled := yquota_internal.settle_period_end(period_end, max_containers);
 	closed_at := yquota_internal.finish_closing(period_end);
+	PERFORM yquota_internal.bill_later_charges(period_end, billed_before);
 EXCEPTION WHEN serialization_failure THEN
 	settled := 0;
 	closed_at := NULL;

@@ -1,11 +1,10 @@
 -- The bill of a project for a period that has been closed.
 --
--- All lines of a bill are read as they were booked when the period was closed (booked_cost(), billed_credit), so a
--- bill never changes.  Its closing balance is the opening balance of the next bill.  All later bookings are on the
--- next bill.  They concern the next period, or correct earlier ones.
+-- All lines of a bill are stored when the period is closed (billed_charge, billed_credit, issued_bill), so a bill
+-- never changes.  Its closing balance is the opening balance of the next bill.  All later bookings are on the next
+-- bill.  They concern the next period, or correct earlier ones.
 
-CREATE FUNCTION yquota_internal.billed_balances(projects text[], ends_at timestamptz, closed_at timestamptz)
-	RETURNS TABLE (project text, amount numeric)
+CREATE FUNCTION yquota_internal.billed_balances(projects text[], ends_at timestamptz) RETURNS TABLE (project text, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -14,11 +13,12 @@ CREATE FUNCTION yquota_internal.billed_balances(projects text[], ends_at timesta
 			  FROM yquota_internal.billed_credit AS credit
 			  WHERE credit.project = projects[1] AND credit.until <= ends_at
 			  UNION ALL
-			  SELECT cost.project, - cost.amount
-			  FROM yquota_internal.booked_cost('-infinity', ends_at, '{project}', closed_at, of_projects => projects) AS cost) AS booked
+			  SELECT charged.project, - charged.amount
+			  FROM yquota_internal.billed_charge AS charged
+			  WHERE charged.project = ANY (projects) AND charged.until <= ends_at) AS booked
 		GROUP BY booked.project;
 $$;
-COMMENT ON FUNCTION yquota_internal.billed_balances(text[], timestamptz, timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.billed_balances(text[], timestamptz) IS
 	'Return the part of each project in a balance at the end of a billed period.  The part is the billed credit of the first project, less the billed cost of the project itself';
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
@@ -115,33 +115,25 @@ CREATE FUNCTION yquota_internal.billed_costs(projects text[], ends_at timestampt
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		WITH cost AS (
-			SELECT charged.project, charged.queue, charged.username, charged.application_id, NULL::timestamptz AS corrected_period, charged.amount
-			FROM yquota_internal.billed_period(ends_at) AS billed
-			CROSS JOIN LATERAL yquota_internal.booked_cost(billed.starts_at, ends_at, '{project,queue,username,application_id}',
-														   billed.closed_at, of_projects => projects) AS charged
-			UNION ALL
-			SELECT changed.project, changed.queue, changed.username, changed.application_id, earlier.until, changed.amount
-			FROM yquota_internal.billed_period(ends_at) AS billed
-			CROSS JOIN yquota_internal.period AS earlier
-			CROSS JOIN LATERAL yquota_internal.booked_cost(earlier.starts_at, earlier.until, '{project,queue,username,application_id}',
-														   billed.closed_at, billed.closed_before, projects) AS changed
-			WHERE earlier.until < ends_at
+		WITH charged AS (
+			SELECT billed.*, nullif(billed.charged_until, ends_at) AS corrected_period
+			FROM yquota_internal.billed_charge AS billed
+			WHERE billed.project = ANY (projects) AND billed.until = ends_at
 		)
-		SELECT CASE WHEN cost.corrected_period IS NULL THEN 6 ELSE 7 END + section.places,
-			   section.prefix || CASE WHEN cost.corrected_period IS NULL THEN 'charge' ELSE 'correction' END,
-			   cost.project, cost.queue, CASE WHEN section.names_user THEN cost.username END,
-			   CASE WHEN section.prefix <> '' THEN cost.application_id END, cost.corrected_period, NULL::text, NULL::bigint,
-			   NULL::text, NULL::numeric, trim_scale(- sum(cost.amount))
+		SELECT CASE WHEN charged.corrected_period IS NULL THEN 6 ELSE 7 END + section.places,
+			   section.prefix || CASE WHEN charged.corrected_period IS NULL THEN 'charge' ELSE 'correction' END,
+			   charged.project, charged.queue, CASE WHEN section.names_user THEN charged.username END,
+			   CASE WHEN section.prefix <> '' THEN charged.application_id END, charged.corrected_period, NULL::text, NULL::bigint,
+			   charged.resource_type, trim_scale(sum(charged.resource_seconds)), trim_scale(- sum(charged.amount))
 		FROM (VALUES (0, '', detail = 'user', true),
 					 (5, 'application ', true, detail = 'application')) AS section (places, prefix, names_user, is_asked)
-		CROSS JOIN cost
+		CROSS JOIN charged
 		WHERE section.is_asked
-		GROUP BY 1, 2, 3, 4, 5, 6, 7
-		HAVING sum(cost.amount) <> 0;
+		GROUP BY 1, 2, 3, 4, 5, 6, 7, charged.resource_type
+		HAVING sum(charged.amount) <> 0 OR sum(charged.resource_seconds) <> 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_costs(text[], timestamptz, text) IS
-	'Return the lines of a bill about charges and corrections.  Places of lines about applications are after that of the closing balance';
+	'Return the lines of a bill about charges and corrections, by the resource type that was charged.  Places of lines about applications are after that of the closing balance';
 
 -- A project that did not exist when the period was closed got no bill.
 CREATE FUNCTION yquota_internal.bill_terms(project text, ends_at timestamptz) RETURNS yquota.issued_bill
@@ -159,6 +151,25 @@ CREATE FUNCTION yquota_internal.round_for_bill(amount numeric, bill yquota.issue
 	RETURN yquota_internal.divide_half_even(amount, (bill).credits_per_unit, (bill).places);
 COMMENT ON FUNCTION yquota_internal.round_for_bill(numeric, yquota.issued_bill) IS
 	'Convert credits to the currency of a bill, rounded half to even';
+
+CREATE FUNCTION yquota_internal.bill_unit(resource_type text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE resource_type WHEN 'vcores' THEN 'core-hours' WHEN 'memory-mb' THEN 'GiB-hours' WHEN 'yarn.io/gpu' THEN 'GPU-hours'
+							  ELSE resource_type || '-hours' END;
+COMMENT ON FUNCTION yquota_internal.bill_unit(text) IS 'Return the unit of a resource type on bills';
+
+CREATE FUNCTION yquota_internal.bill_unit_size(resource_type text) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE resource_type WHEN 'memory-mb' THEN 3686400 ELSE 3600 END;
+COMMENT ON FUNCTION yquota_internal.bill_unit_size(text) IS
+	'Return the native units times seconds in a unit of a resource type on bills';
+
+CREATE FUNCTION yquota_internal.bill_unit_price(resource_seconds numeric, unit_size numeric, amount numeric, bill yquota.issued_bill) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN resource_seconds * amount < 0
+				THEN yquota_internal.divide_half_even(- amount * unit_size, resource_seconds * (bill).credits_per_unit, (bill).places + 4) END;
+COMMENT ON FUNCTION yquota_internal.bill_unit_price(numeric, numeric, numeric, yquota.issued_bill) IS
+	'Return the average price per unit and hour in the currency of a bill; NULL unless a quantity was paid for or given back';
 
 CREATE FUNCTION yquota_internal.have_equal_terms(one yquota.issued_bill, other yquota.issued_bill) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -202,18 +213,24 @@ BEGIN
 	RETURN QUERY
 	WITH opening AS MATERIALIZED (
 		SELECT before.project, before.amount
-		FROM yquota_internal.billed_balances(projects, period.starts_at, period.closed_before) AS before
+		FROM yquota_internal.billed_balances(projects, period.starts_at) AS before
 		WHERE isfinite(period.starts_at)
+	), known AS MATERIALIZED (
+		SELECT ended.until, CASE WHEN (issued.found).number IS NULL THEN bill ELSE issued.found END AS of_line
+		FROM yquota_internal.period AS ended
+		CROSS JOIN LATERAL (SELECT yquota_internal.bill_terms(bill_as_owner.project, ended.until) AS found OFFSET 0) AS issued
+		WHERE ended.until <= bill_as_owner.ends_at
+	), terms AS MATERIALIZED (
+		SELECT known.*, NOT yquota_internal.have_equal_terms(known.of_line, bill) AS is_converted,
+			   (known.of_line).currency IS NOT DISTINCT FROM bill.currency AS is_summed
+		FROM known
 	), entry AS MATERIALIZED (
-		SELECT written.*, terms.of_line, yquota_internal.round_for_bill(written.amount, terms.of_line) AS rounded,
-			   NOT yquota_internal.have_equal_terms(terms.of_line, bill) AS is_converted,
-			   (terms.of_line).currency IS NOT DISTINCT FROM bill.currency AS is_summed
+		SELECT written.*, terms.of_line, terms.is_converted, terms.is_summed,
+			   yquota_internal.round_for_bill(written.amount, terms.of_line) AS rounded
 		FROM (SELECT * FROM yquota_internal.billed_grants(bill_as_owner.project, bill_as_owner.ends_at)
 			  UNION ALL
 			  SELECT * FROM yquota_internal.billed_costs(projects, bill_as_owner.ends_at, bill_as_owner.detail)) AS written
-		LEFT JOIN (SELECT earlier.until, yquota_internal.bill_terms(bill_as_owner.project, earlier.until) AS issued
-				   FROM yquota_internal.period AS earlier) AS corrected ON corrected.until = written.corrected_period
-		CROSS JOIN LATERAL (SELECT CASE WHEN (corrected.issued).number IS NULL THEN bill ELSE corrected.issued END AS of_line) AS terms
+		JOIN terms ON terms.until = coalesce(written.corrected_period, bill_as_owner.ends_at)
 	), converted AS (
 		SELECT entry.subject, entry.of_line, sum(entry.amount) AS amount, coalesce(sum(entry.rounded) FILTER (WHERE entry.is_summed), 0) AS shown
 		FROM entry WHERE entry.is_converted AND entry.place < 10
@@ -228,12 +245,12 @@ BEGIN
 		GROUP BY part.project
 	), page AS (
 		SELECT 1 AS place, 'opening balance' AS item, bill_as_owner.project AS subject, NULL AS queue, NULL AS username, NULL AS application_id,
-			   NULL::timestamptz AS corrected_period, NULL AS corrected_bill, NULL AS reason, NULL::bigint AS grant_id, NULL AS resource_type, NULL::numeric AS resource_seconds,
+			   NULL::timestamptz AS corrected_period, NULL AS corrected_bill, NULL AS reason, NULL::bigint AS grant_id, NULL AS resource_type, NULL::numeric AS resource_seconds, NULL::numeric AS unit_price,
 			   coalesce(trim_scale(sum(opening.amount)), 0) AS amount, last_bill.currency, coalesce(sum(yquota_internal.round_for_bill(opening.amount, last_bill)), yquota_internal.round_for_bill(0, last_bill)) AS rounded
 		FROM opening
 		UNION ALL
 		SELECT 2, 'conversion', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL,
-			   yquota_internal.describe_conversion(concat_ws(' ', 'balance of bill', last_bill.number), last_bill, bill), NULL, NULL, NULL, 0, bill.currency,
+			   yquota_internal.describe_conversion(concat_ws(' ', 'balance of bill', last_bill.number), last_bill, bill), NULL, NULL, NULL, NULL, 0, bill.currency,
 			   sum(yquota_internal.round_for_bill(opening.amount, bill))
 			   - CASE WHEN last_bill.currency IS NOT DISTINCT FROM bill.currency THEN sum(yquota_internal.round_for_bill(opening.amount, last_bill)) ELSE 0 END
 		FROM opening
@@ -242,21 +259,23 @@ BEGIN
 		UNION ALL
 		SELECT entry.place, entry.item, entry.subject, entry.queue, entry.username, entry.application_id, entry.corrected_period,
 			   CASE WHEN entry.corrected_period IS NOT NULL THEN (entry.of_line).number END, entry.reason, entry.grant_id,
-			   entry.resource_type, entry.resource_seconds, entry.amount, (entry.of_line).currency, entry.rounded
+			   entry.resource_type, entry.resource_seconds,
+			   yquota_internal.bill_unit_price(entry.resource_seconds, yquota_internal.bill_unit_size(entry.resource_type), entry.amount, entry.of_line),
+			   entry.amount, (entry.of_line).currency, entry.rounded
 		FROM entry
 		UNION ALL
 		SELECT 8, 'conversion', converted.subject, NULL, NULL, NULL, (converted.of_line).ends_at, (converted.of_line).number,
-			   yquota_internal.describe_conversion('adjustment of bill ' || (converted.of_line).number, converted.of_line, bill), NULL, NULL, NULL, 0, bill.currency,
+			   yquota_internal.describe_conversion('adjustment of bill ' || (converted.of_line).number, converted.of_line, bill), NULL, NULL, NULL, NULL, 0, bill.currency,
 			   yquota_internal.round_for_bill(converted.amount, bill) - converted.shown
 		FROM converted
 		UNION ALL
-		SELECT 9, 'rounding', own.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, bill.currency, rounding.difference
+		SELECT 9, 'rounding', own.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, bill.currency, rounding.difference
 		FROM own
 		CROSS JOIN LATERAL (
 			SELECT yquota_internal.round_for_bill(own.closing, bill) - yquota_internal.round_for_bill(own.opening, bill) - own.shown AS difference) AS rounding
 		WHERE rounding.difference <> 0
 		UNION ALL
-		SELECT 10, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+		SELECT 10, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 			   coalesce(trim_scale(sum(own.closing)), 0), bill.currency, coalesce(sum(yquota_internal.round_for_bill(own.closing, bill)), yquota_internal.round_for_bill(0, bill))
 		FROM own
 	)
@@ -264,7 +283,9 @@ BEGIN
 									   page.username COLLATE "C", page.application_id COLLATE "C", page.grant_id, page.resource_type COLLATE "C")::integer AS line,
 		   page.item, page.subject, page.queue, page.username, page.application_id, page.corrected_period, page.corrected_bill,
 		   CASE WHEN page.item LIKE '%correction' THEN 'adjustment of bill ' || page.corrected_bill ELSE page.reason END,
-		   page.resource_type, page.resource_seconds, NULL::numeric, NULL::text, NULL::numeric, page.amount, page.currency, page.rounded
+		   page.resource_type, page.resource_seconds, yquota_internal.divide_half_even(page.resource_seconds, yquota_internal.bill_unit_size(page.resource_type), 6),
+		   yquota_internal.bill_unit(page.resource_type), page.unit_price,
+		   page.amount, page.currency, page.rounded
 	FROM page
 	ORDER BY 1;
 END;

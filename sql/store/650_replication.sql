@@ -74,6 +74,7 @@ BEGIN ATOMIC
 								'yquota_internal.archived_cost'::regclass,
 								'yquota_internal.archived_cost_since'::regclass,
 								'yquota_internal.archived_preemption'::regclass,
+								'yquota_internal.archived_quantity'::regclass,
 								'yquota_internal.carried_container'::regclass,
 								'yquota_internal.released_log'::regclass)
 		  -- leave out counters, which can be computed from counter_delta

@@ -18,6 +18,7 @@
 
 #include "base/bytes_table.h"
 #include "base/nearest_name.h"
+#include "miscadmin.h"
 #include "pricing/rate_class.h"
 #include "pricing/shape_cost.h"
 #include "pricing/timeline.h"
@@ -528,6 +529,87 @@ yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 {
 	sums_at(rate_class, at, USECS_PER_SEC, rates);
 	make_part_amounts(rate_class, weight, rates);
+}
+
+/* Fill in the parts of charged resources.  Returns their number. */
+static int
+put_parts(const YqRateClass *rate_class, uint64 weight, const YqWide *sums, const uint64 *times, YqPaidPart *parts)
+{
+	int			count = 0;
+
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+	{
+		YqPaidPart *part = &parts[count];
+
+		if (times[i] == 0)
+			continue;
+		part->name = rate_class->names[i];
+		part->amount = sums[i];
+		memset(&part->held, 0, sizeof(YqWide));
+		yq_wide_add_product(&part->held, (YqPrice) rate_class->cost.amounts[i] * weight, times[i]);
+		if (!make_amount(rate_class, weight, &part->amount) ||
+			!yq_wide_try_scale(&part->held, YQ_AMOUNT_DECIMALS - 6) || !yq_wide_is_in_range(&part->held))
+			yq_amount_out_of_range();
+		count++;
+	}
+	return count;
+}
+
+/* Add the sums of "microseconds" of an interval, and the time in which each resource is charged. */
+static void
+add_paid_time(YqRateClass *rate_class, int interval, uint64 microseconds, YqWide *sums, uint64 *times)
+{
+	YqWide		parts[YQ_RESOURCE_MAX_ENTRIES];
+
+	memset(parts, 0, sizeof(YqWide) * rate_class->cost.part_count);
+	yq_shape_cost_add_time(&rate_class->cost, interval, microseconds, parts, true);
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+	{
+		if (yq_wide_is_zero(&parts[i]))
+			continue;
+		yq_wide_add(&sums[i], &parts[i]);
+		times[i] += microseconds;
+	}
+}
+
+int
+yq_rate_class_parts(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to, YqPaidPart *parts)
+{
+	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES];
+	uint64		times[YQ_RESOURCE_MAX_ENTRIES] = {0};
+	int			count = rate_class->cost.part_count;
+	int			last;
+
+	if (count == 0)
+		return 0;
+	yq_timeline_reach(from);
+	synchronize_class(rate_class);
+	memset(sums, 0, sizeof(YqWide) * count);
+	rate_class->cost.out_of_range = false;
+	last = yq_timeline_interval(to);
+	for (int interval = yq_timeline_interval(from); interval <= last; interval++)
+	{
+		TimestampTz since = Max(from, timeline->interval_from[interval]);
+		TimestampTz until = interval < last ? timeline->interval_from[interval + 1] : to;
+
+		CHECK_FOR_INTERRUPTS();
+		add_paid_time(rate_class, interval, (uint64) (until - since), sums, times);
+	}
+	return put_parts(rate_class, weight, sums, times, parts);
+}
+
+int
+yq_rate_class_parts_at(YqRateClass *rate_class, uint64 weight, TimestampTz at, uint64 microseconds, YqPaidPart *parts)
+{
+	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES];
+	uint64		times[YQ_RESOURCE_MAX_ENTRIES];
+
+	if (rate_class->cost.part_count == 0)
+		return 0;
+	sums_at(rate_class, at, microseconds, sums);
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+		times[i] = yq_wide_is_zero(&sums[i]) ? 0 : microseconds;
+	return put_parts(rate_class, weight, sums, times, parts);
 }
 
 static void

@@ -122,6 +122,26 @@ extern const char *yq_rate_class_part_name(const YqRateClass *rate_class, int pa
 /* Compute the part of each resource of the shape in the credits per second at an instant. */
 extern void yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates);
 
+/* The part of a charge that a resource pays for. */
+typedef struct YqPaidPart
+{
+	const char *name;			/* name of the resource type; it exists as long as the class */
+	YqWide		amount;			/* credits */
+	YqWide		held;			/* native units times seconds, in the units of a YqWide amount */
+} YqPaidPart;
+
+/*
+ * Divide the cost from an instant to a later one by the charged resources.  Time in which a resource costs
+ * nothing does not count as held.  Returns the number of parts; "parts" has room for
+ * YQ_RESOURCE_MAX_ENTRIES.
+ */
+extern int	yq_rate_class_parts(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
+								YqPaidPart *parts);
+
+/* Divide the cost of a number of microseconds at the prices in force at an instant, likewise. */
+extern int	yq_rate_class_parts_at(YqRateClass *rate_class, uint64 weight, TimestampTz at, uint64 microseconds,
+								   YqPaidPart *parts);
+
 extern void yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at,
 									YqPricesInForce *in_force);
 

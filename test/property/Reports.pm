@@ -135,6 +135,8 @@ sub all
 		push @reports, { name => "bill $i as of $_", sql => costs("yquota.cost_between($window, '{project}', '$periods->[$_]{closed_at}')", ['project'], 'r.amount') } foreach $i .. $#$periods;
 		push @reports, { name => "bill $i in detail", sql => costs("yquota.cost_between($window, '$grouped', '$periods->[$i]{closed_at}')", \@grouped, 'r.amount') },
 		  { name => "bill $i in detail by tag", sql => costs("yquota.cost_between($window, '{project,tag:team,tag:env}', '$periods->[$i]{closed_at}')", \@tagged, 'r.amount') },
+		  { name => "issued bill $i", sql => columns('(SELECT issued.project, bill.line, bill::text AS bill FROM yquota.issued_bill AS issued'
+				  . " CROSS JOIN LATERAL yquota.bill(issued.project, issued.ends_at, 'application') AS bill WHERE issued.ends_at = @{[ instant($periods->[$i]{until}) ]}) AS r", 'project, line', ':bill') },
 		  { name => "bill $i by container", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}', '$periods->[$i]{closed_at}')", [qw(project container_id)], 'r.amount') };
 	}
 	return @reports;

@@ -752,7 +752,7 @@ sub compare_bills
 	{
 		mismatch(map { "$what: issued: $_" } Reports::differences($name, $now{bills}{$name}, $answers->{$name}));
 	}
-	foreach my $name (grep { /^bill .* in detail/ } sort keys %$answers)
+	foreach my $name (grep { /^bill .* in detail|^issued bill/ } sort keys %$answers)
 	{
 		$now{bills}{$name} //= $answers->{$name};
 	}

@@ -45,6 +45,7 @@ sub shown
 
 	return rows_of_each($node, $database,
 		feed_status => 'SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status',
+		bill => q(SELECT issued.number, bill.* FROM yquota.issued_bill AS issued, yquota.bill(issued.project, issued.ends_at, 'application') AS bill),
 		map { $_ => "SELECT * FROM yquota.$_" }
 		  qw(project_balance container_cost daily_cost queue_usage node_usage project_usage exhausted_work charged_through hold_status grant_status transfer_status));
 }
