@@ -72,9 +72,9 @@ CREATE VIEW told AS
 		LATERAL yquota.cost_between(p.starts_at, p.ends_at, '{project,username,queue,application_id,execution_type}', b.closed_at) AS c WHERE b.closed_at >= p.closed_at
 	UNION ALL SELECT 'bill of a project', concat(p.ends_at, of.name, b) FROM yquota.billing_period AS p, yquota.project AS of, LATERAL yquota.bill(of.name, p.ends_at, 'application') AS b WHERE p.closed_at IS NOT NULL
 	UNION ALL SELECT 'bill by now', concat(p.ends_at, c) FROM yquota.billing_period AS p, LATERAL yquota.cost_between('-infinity', p.ends_at, '{project,queue}', 'infinity') AS c
-	-- archived charges have no list by resource type
-	UNION ALL SELECT 'report', regexp_replace(yquota.report_html("from", '2026-03-02 00:00', project),
-		'<div><div><div class="wide" tabindex="0"><table class="f2"><thead><tr><th>Resource type<.*?</p></div>', '') FROM (VALUES ('2026-03-01 08:00'::timestamptz, NULL), ('2026-03-01 12:15', 'site')) AS w ("from", project)
+	-- archived charges have no list by resource type, and no section about capacity
+	UNION ALL SELECT 'report', regexp_replace(regexp_replace(yquota.report_html("from", '2026-03-02 00:00', project),
+		'<div><div><div class="wide" tabindex="0"><table class="f2"><thead><tr><th>Resource type<.*?</p></div>', ''), '<h2>Capacity: .*?</table></div>', '') FROM (VALUES ('2026-03-01 08:00'::timestamptz, NULL), ('2026-03-01 12:15', 'site')) AS w ("from", project)
 	UNION ALL SELECT 'problem', v::text FROM yquota.verify() AS v;
 -- Run the commands, which may be none, and return the reports after them.
 CREATE FUNCTION told_if(commands text[]) RETURNS SETOF told LANGUAGE plpgsql AS $$

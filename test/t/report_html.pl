@@ -249,6 +249,7 @@ foreach my $scheme ([ light => $light ], [ dark => $dark ])
 	is(join(' ', grep { contrast($series{$_}, $colours->{paper}) < 3 } sort keys %series), '', "$name: all areas and lines have contrast");
 }
 is(contrast('#777', '#fff') > 4.47 && contrast('#777', '#ffffff') < 4.49, 1, 'the contrast is that of WCAG');
+like($style, qr/\.v:is\(:focus,:hover\) rect\{stroke:var\(--ink\);/, 'a bar that has the focus has a frame');
 is($style =~ s/--\w+:#\w+//gr =~ s/url\(#h\d+\)//gr =~ /(#\w+)/ ? $1 : '', '', 'there are no other colours');
 my %uses = map { $_ => join ' ', sort { $a cmp $b } $style =~ /([\w-]+):[^;{}]*var\(--$_\)/g } qw(rule shade);
 is_deeply(\%uses, { rule => 'border-bottom', shade => 'background' }, 'colours with less contrast draw no text or shape');
