@@ -183,6 +183,8 @@ COMMENT ON FUNCTION yquota_internal.bill_divided(yquota.issued_bill, text) IS
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
+	-- JIT compilation takes longer than the query
+	SET jit = off
 	AS $$
 DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();

@@ -121,6 +121,7 @@ sub told_by_role
 		SELECT 'bill', p.ends_at, b FROM yquota.billing_period AS p, LATERAL yquota.bill('lab', p.ends_at, 'application') AS b
 		WHERE p.closed_at IS NOT NULL ORDER BY 2, b::text;
 		SELECT 'bill for print', yquota.bill_html('lab', p.ends_at) FROM yquota.billing_period AS p WHERE p.closed_at IS NOT NULL ORDER BY p.ends_at;
+		SELECT 'journal', p.ends_at, j FROM yquota.billing_period AS p, LATERAL yquota.billing_journal(p.ends_at) AS j WHERE p.closed_at IS NOT NULL ORDER BY 2, j.line;
 		SELECT 'preemption', c FROM yquota.preemption_cost('2026-03-01', '2026-03-03') AS c ORDER BY c::text;
 		-- archived charges have no list by resource type, and no section about capacity
 		SELECT 'report', regexp_replace(regexp_replace(yquota.report_html('2026-03-01 08:00', '2026-03-04', project),
