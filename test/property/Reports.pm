@@ -71,6 +71,21 @@ sub is_cut
 	return grep { $_ < $horizon && $_ != -Model::FOREVER && $_ % QUARTER } @ends;
 }
 
+# Return the query for sums of idle_cost() that do not add up, and for its charges if they are not those
+# of the containers without their padding.
+sub idle_identity
+{
+	my ($window) = @_;
+
+	return "WITH idle AS (SELECT * FROM yquota.idle_cost($window)) "
+	  . 'SELECT label || resource_type, idle::text FROM idle WHERE capacity <> allocated + unsold OR allocated <> charged + carried_along + free '
+	  . 'UNION ALL '
+	  . q(SELECT 'charged', format('%s, containers %s', charged.amount, due.amount) FROM (SELECT coalesce(sum(charged), 0) AS amount FROM idle) AS charged )
+	  . "CROSS JOIN (SELECT coalesce((SELECT sum(amount) FROM yquota.cost_between($window, '{container_id}') WHERE container_id IS NOT NULL), 0) "
+	  . "- coalesce((SELECT sum(c.amount) FROM yquota.charge AS c JOIN (VALUES ($window)) AS w (since, until) ON c.\"to\" >= w.since::timestamptz AND c.\"to\" < w.until::timestamptz "
+	  . 'WHERE c.padding IS NOT NULL), 0) AS amount) AS due WHERE charged.amount <> due.amount';
+}
+
 # Return the reports about some windows [from, to], instants, and closed periods {until, closed_at},
 # with history archived up to a horizon.
 sub all
@@ -121,6 +136,10 @@ sub all
 		  { name => "container cost $from to $to", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}')", [qw(project container_id)], 'r.amount') },
 		  { name => "preempted $from to $to", refused => scalar is_cut($horizon, $from, $to),
 			sql => columns("yquota.preemption_cost($window) AS r", q(r.project || '|' || coalesce(r.username, '') || '|' || coalesce(r.queue, '')), qw(containers gross given_back)) };
+		push @reports,
+		  { name => "idle $from to $to", refused => $from < $horizon, sql => columns("yquota.idle_cost($window, 'by_cost') AS r", q(r.label || '|' || r.resource_type || '|' || coalesce(r.project, '')),
+				qw(capacity allocated charged carried_along free unsold waiting)) },
+		  { name => "idle identity $from to $to", refused => $from < $horizon, sql => idle_identity($window) };
 		next if $from == -Model::FOREVER || $to == Model::FOREVER;
 		push @reports,
 		  { name => "top $from to $to", refused => scalar is_cut($horizon, $from, $to), ranks => scalar is_cut($horizon, 2 * $from - $to),

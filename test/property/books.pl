@@ -800,6 +800,7 @@ sub compare_identities
 	my $sum = Credit::zero();
 
 	$sum += Model::amount($balance->{"$_|spent"}) foreach grep { !defined $credit->{project}{$_}{parent} } sort keys %{ $credit->{project} };
+	mismatch(map { my $name = $_; map { "$what: $name: $_: $answers->{$name}{$_}" } sort keys %{ $answers->{$name} } } grep { /^idle identity/ && ref $answers->{$_} } sort keys %$answers);
 	mismatch("$what: identity: balances sum up to " . Model::text($sum) . ", all costs to $answers->{'grand total'}{''}")
 	  if Model::text($sum) ne ($answers->{'grand total'}{''} // '0');
 	my $last = "balance_at $now{clock}";
