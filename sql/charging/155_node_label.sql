@@ -254,9 +254,13 @@ BEGIN
 	ELSIF TG_OP = 'INSERT' THEN
 		names := ARRAY(SELECT fresh.name FROM new_nodes AS fresh);
 	ELSE
-		names := ARRAY(SELECT fresh.name FROM new_nodes AS fresh
-					   LEFT JOIN old_nodes AS stale ON stale.name = fresh.name
-					   WHERE stale.label IS DISTINCT FROM fresh.label);
+		-- the plan is kept for any number of nodes, and a join could be planned as nested loops
+		names := ARRAY(SELECT listed.name
+					   FROM (SELECT stale.name, stale.label, false AS is_new FROM old_nodes AS stale
+							 UNION ALL
+							 SELECT fresh.name, fresh.label, true FROM new_nodes AS fresh) AS listed
+					   GROUP BY listed.name
+					   HAVING bool_or(listed.is_new) AND (count(*) = 1 OR min(listed.label) <> max(listed.label)));
 	END IF;
 	IF names = '{}' THEN
 		RETURN NULL;

@@ -238,27 +238,28 @@ AS $$
 DECLARE
 	changed text[];
 	relabelled text[] := '{}';
-	renamed text[] := '{}';
 BEGIN
 	IF TG_OP = 'DELETE' THEN
 		changed := ARRAY(SELECT stale.name FROM old_nodes AS stale);
 	ELSE
-		changed := ARRAY(SELECT stale.name FROM old_nodes AS stale
-						 LEFT JOIN new_nodes AS fresh ON fresh.name = stale.name
-						 WHERE fresh.name IS NULL OR fresh.label <> stale.label OR fresh.state <> stale.state
-							OR fresh.total OPERATOR(yquota.<>) stale.total);
-		relabelled := ARRAY(SELECT fresh.name FROM old_nodes AS stale
-							JOIN new_nodes AS fresh ON fresh.name = stale.name
-							WHERE fresh.label <> stale.label);
+		-- The plan is kept, also for a statement that changes all nodes.  A join could be planned as nested loops when
+		-- the first statement changes no node.  A renamed node has rows of two names.
+		changed := ARRAY(SELECT DISTINCT listed.name
+						 FROM (SELECT stale.name, stale.label, stale.state, stale.total FROM old_nodes AS stale
+							   UNION ALL
+							   SELECT fresh.name, fresh.label, fresh.state, fresh.total FROM new_nodes AS fresh) AS listed
+						 GROUP BY listed.name, listed.label, listed.state, listed.total HAVING count(*) = 1);
 	END IF;
 	IF changed = '{}' THEN
 		RETURN NULL;
 	ELSIF TG_OP = 'UPDATE' THEN
-		-- a renamed node continues under a name that is not among the old ones
-		renamed := ARRAY(SELECT fresh.name FROM new_nodes AS fresh
-						 WHERE NOT EXISTS (SELECT FROM old_nodes AS stale WHERE stale.name = fresh.name));
+		relabelled := ARRAY(SELECT listed.name
+							FROM (SELECT stale.name, stale.label FROM old_nodes AS stale
+								  UNION ALL
+								  SELECT fresh.name, fresh.label FROM new_nodes AS fresh) AS listed
+							GROUP BY listed.name HAVING min(listed.label) <> max(listed.label));
 	END IF;
-	PERFORM yquota_internal.record_capacity(changed || renamed);
+	PERFORM yquota_internal.record_capacity(changed);
 	IF relabelled <> '{}' OR EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.node = ANY (changed)) THEN
 		PERFORM yquota_internal.lock_leaves();
 	END IF;

@@ -71,8 +71,8 @@ sub is_cut
 	return grep { $_ < $horizon && $_ != -Model::FOREVER && $_ % QUARTER } @ends;
 }
 
-# Return the query for sums of idle_cost() that do not add up, and for its charges if they are not those
-# of the containers without their padding.
+# Return the query for rows of idle_cost() that do not add up.  It also returns the charges if they are
+# not those of the containers without their padding.
 sub idle_identity
 {
 	my ($window) = @_;
