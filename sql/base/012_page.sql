@@ -430,7 +430,7 @@ CREATE FUNCTION yquota_internal.chart_style() RETURNS text
 		'path.line{fill:none;stroke:var(--c);stroke-width:2}path.band{fill:var(--c);fill-opacity:.25;stroke:var(--c)}path.highest,path.capacity,path.now{fill:none;stroke:var(--ink)}path.capacity{stroke-width:2;stroke-dasharray:7 3}path.now{stroke-dasharray:1 3}'
 		'.line.c2{stroke-dasharray:7 3}.line.c3{stroke-dasharray:2 2}.line.c4{stroke-dasharray:8 3 2 3}.line.c5{stroke-dasharray:12 4}.line.c6{stroke-dasharray:4 4}.line.c7{stroke-dasharray:8 2 2 2 2 2}.line.c8{stroke-dasharray:1 4}'
 		'.area{stroke:var(--paper);stroke-width:1}pattern rect{fill:var(--c)}path.hatch{fill:none;stroke:var(--paper);stroke-width:1.4;opacity:.7}.patterns{position:absolute;width:0;height:0}'
-		'.axis{display:flex;justify-content:space-between;gap:1rem;margin:.3rem 0 0;font-size:.85rem}.csv{margin:.2rem 0;font-size:.85rem}.chart{margin-top:1.2rem}'
+		'.axis{display:flex;justify-content:space-between;gap:1rem;margin:.3rem 0 0;font-size:.85rem}.axis span+span{white-space:nowrap}.csv{margin:.2rem 0;font-size:.85rem}.chart{margin-top:1.2rem}'
 		'.v{outline:0}.v rect{fill:transparent}.v text{visibility:hidden}.v:is(:focus,:hover) rect{stroke:var(--ink);stroke-width:2}.v:is(:focus,:hover) text{visibility:visible}.chart:has(.v:hover) .v:focus:not(:hover) text{visibility:hidden}'
 		'.skip{position:absolute;left:-99rem}.skip:focus{position:static}'
 		'.legend{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}.legend span{display:inline-block;margin-right:.8rem}.legend svg{display:inline-block;width:1.1em;height:1.1em;margin-right:.3em;vertical-align:-.15em}.legend .sample{width:2.2em}'

@@ -319,12 +319,12 @@ CREATE FUNCTION yquota_internal.report_spent(
 	BEGIN ATOMIC
 		SELECT coalesce('<div class="beside">'
 			|| (SELECT yquota_internal.report_shares('Project', array_agg(c.project), array_agg(c.amount))
-				|| yquota_internal.report_shares('Queue', array_agg(c.queue), array_agg(c.amount))
+				|| '<div>' || yquota_internal.report_shares('Queue', array_agg(c.queue), array_agg(c.amount))
+				|| coalesce('<div>' || yquota_internal.report_shares('Resource type', types, type_amounts)
+							|| '<p>A charge counts under the resource type with the largest part of its amount.</p></div>', '') || '</div>'
 				FROM unnest(costs) AS c WHERE c.part < parts)
 			|| (SELECT yquota_internal.report_shares('User', array_agg(t.username), array_agg(t.amount))
 				FROM unnest(totals) AS t WHERE t.kind = 'user')
-			|| coalesce('<div>' || yquota_internal.report_shares('Resource type', types, type_amounts)
-						|| '<p>A charge counts under the resource type with the largest part of its amount.</p></div>', '')
 			|| '</div>', '<p>Nothing was spent in this window.</p>');
 	END;
 COMMENT ON FUNCTION yquota_internal.report_spent(yquota_internal.report_cost[], integer, yquota_internal.report_total[], text[], numeric[]) IS
