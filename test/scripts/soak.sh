@@ -27,6 +27,7 @@ short=(
 	test/soak/feed_node_postgres.pl
 	test/soak/feed_pgx.pl
 	test/soak/feed_psycopg.pl
+	test/soak/focus_validator.pl
 	test/soak/fuzz.pl
 	test/soak/memory.pl
 	test/soak/opportunistic_simulation.pl
