@@ -209,7 +209,10 @@ BEGIN
 	SELECT * INTO period FROM yquota_internal.billed_period(bill_as_owner.ends_at);
 	projects := yquota_internal.family_of(bill_as_owner.project);
 	bill := yquota_internal.bill_terms(bill_as_owner.project, bill_as_owner.ends_at);
-	last_bill := CASE WHEN isfinite(period.starts_at) THEN yquota_internal.bill_terms(bill_as_owner.project, period.starts_at) ELSE bill END;
+	last_bill := yquota_internal.bill_terms(bill_as_owner.project, period.starts_at);
+	IF last_bill.number IS NULL THEN
+		last_bill := bill;
+	END IF;
 	RETURN QUERY
 	WITH opening AS MATERIALIZED (
 		SELECT before.project, before.amount

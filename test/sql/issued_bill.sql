@@ -48,6 +48,9 @@ SELECT project, amount FROM yquota.forgive('2026-04-20 08:00+00', '2026-04-20 08
 SELECT closed_at FROM yquota.close_period(date '2026-06-02');
 SELECT line, item, subject, queue, corrected_bill, reason, amount, currency, rounded FROM yquota.bill('lab', '2026-06-02');
 SELECT * FROM issued;
+-- a project that is inserted later has no earlier bills
+INSERT INTO yquota.project (name) VALUES ('new');
+SELECT line, item, amount, currency, rounded FROM yquota.bill('new', '2026-06-02');
 
 -- The bills of March have not changed. The rounded lines in the currency of a bill add up to its closing balance, with
 -- which the next bill begins. The lines about sub-projects are those of the bills of sub-projects.
