@@ -13,6 +13,8 @@ SET jit = off;
 SELECT yquota.set_clock('2026-01-01 00:00');
 SELECT yquota.set_multiplier('GENERAL', 1.000000000000000003, '2026-01-10 12:07');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
+-- tags of an application that runs, and of one that never does
+SELECT yquota.set_application_tags('a1', '{team=search}'), yquota.set_application_tags('a9', '{team=search}');
 -- January: some containers end in it, and some continue
 SELECT yquota.set_clock('2026-01-31 00:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
@@ -51,6 +53,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT 'day of Tokyo', day::text FROM yquota.cost_by_day('2026-01-01', '2026-03-02', '{project}', 'Asia/Tokyo') AS day
 	UNION ALL SELECT 'quarter', cost::text FROM yquota.cost_between('2026-01-20 23:45', '2026-01-21 00:15', '{username}') AS cost
 	UNION ALL SELECT 'all', cost::text FROM yquota.cost_between('-infinity', 'infinity') AS cost
+	UNION ALL SELECT 'tag', cost::text FROM yquota.cost_between('-infinity', 'infinity', '{project,tag:team}') AS cost
 	UNION ALL SELECT 'top', cost::text FROM yquota.top_costs('2026-01-15', '2026-02-15', '{queue}') AS cost
 	UNION ALL SELECT 'balance', concat(project, charged, accrued) FROM yquota.project_balance
 	UNION ALL SELECT 'problem', problem::text FROM yquota.verify() AS problem;
@@ -86,6 +89,7 @@ SELECT quarter_hour FROM yquota.utilization_history;
 SELECT retain('2026-04-02 10:00');
 SELECT container_id FROM yquota.preempted_container ORDER BY 1;
 SELECT * FROM difference();
+SELECT application_id FROM yquota.application_tags ORDER BY 1;
 SELECT retain('2026-04-02 10:00');
 SELECT retain('2026-04-02 10:00');
 SELECT segment, history, target, archived_at FROM yquota.archived_history ORDER BY 1, 2;

@@ -54,6 +54,7 @@ sub fill_books
 			('site', 90000000, 'for ever', 'infinity'), ('lab', 20000, 'own', '2026-03-02 09:20:20');
 		SELECT yquota.set_multiplier('GENERAL', 1.5, '2026-03-01 09:22:22');
 		SELECT yquota.hold('lab', 'app_1', 3000, '9 days'), yquota.hold('web', 'app_2', 30000, '9 days');
+		SELECT yquota.set_application_tags('app_1', '{team=search,urgent}'), yquota.set_application_tags('app_2', '{team=ads}');
 		SQL
 	more_history($node, $database, 'a', '2026-03-01 12:00+00');
 	set_clock($node, $database, '2026-03-02 12:00+00');
@@ -114,6 +115,7 @@ sub told_by_role
 			LATERAL yquota.cost_between(n, n + interval '15 min', '{project,username,queue,application_id,execution_type}') AS c
 		WHERE n::time BETWEEN '10:00' AND '11:15' OR n::time = '00:00' ORDER BY n, c::text;
 		SELECT 'all', c FROM yquota.cost_between('-infinity', 'infinity', '{application_id}') AS c ORDER BY c::text;
+		SELECT 'tags', c FROM yquota.cost_between('-infinity', 'infinity', '{project,tag:team,tag:urgent}') AS c ORDER BY c::text;
 		SELECT 'top', t FROM yquota.top_costs('2026-03-01 09:00', '2026-03-03 10:00', '{username}') AS t ORDER BY t::text;
 		SELECT 'as booked', p.ends_at, b.closed_at, c FROM yquota.billing_period AS p, yquota.billing_period AS b,
 			LATERAL yquota.cost_between(p.starts_at, p.ends_at, '{project,queue}', b.closed_at) AS c
