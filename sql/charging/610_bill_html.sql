@@ -5,7 +5,7 @@
 CREATE FUNCTION yquota_internal.money_text(amount numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN to_char(amount, 'FM999,999,999,999,999,999,999,999,999,990' || CASE WHEN scale(amount) > 0 THEN rpad('.', scale(amount) + 1, '0') ELSE '' END);
-COMMENT ON FUNCTION yquota_internal.money_text(numeric) IS 'Format a rounded amount with all of its decimals';
+COMMENT ON FUNCTION yquota_internal.money_text(numeric) IS 'Format a number with all of its decimals';
 
 CREATE FUNCTION yquota_internal.html_money(amount numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -43,13 +43,13 @@ COMMENT ON FUNCTION yquota_internal.period_in_words(timestamptz, timestamptz, te
 CREATE FUNCTION yquota_internal.bill_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN '.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.5rem;margin:1rem 0}.facts div{display:contents}.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere;white-space:pre-line}'
-		'.apps{columns:17rem;column-gap:2.5rem;margin-bottom:1rem}.apps :is(th,td){padding:.1rem 0;border:0;overflow-wrap:anywhere}'
+		'.bill td:nth-child(-n+3){overflow-wrap:anywhere}.bill td:last-child{white-space:nowrap}.apps{columns:17rem;column-gap:2.5rem;margin-bottom:1rem}.apps :is(th,td){padding:.1rem 0;border:0;overflow-wrap:anywhere}'
 		'.apps thead th{border-bottom:1px solid var(--rule)}.apps :is(th,td):last-child{text-align:right;white-space:nowrap;padding-left:.6rem}.apps th[colspan]{text-align:left;padding-left:0}.apps .y td:first-child::before{content:"..."}.apps tr:has(th),.apps tr:nth-child(-n+20){break-after:avoid}'
 		'@media screen and (max-width:40rem){.bill :is(table,tbody){display:block}.bill thead{display:none}'
 		'.bill tr{display:grid;grid-template-columns:auto 1fr auto;column-gap:.75rem;padding:.35rem 0;border-bottom:1px solid var(--rule)}'
-		'.bill td{border:0;padding:0;max-width:none;overflow-wrap:anywhere}.bill td:first-child{grid-column:1/3}.bill td:last-child{grid-area:1/3;padding:0;white-space:nowrap}'
-		'.bill td:empty{display:none}.bill td:nth-child(n+2):not(:last-child){font-size:.8rem}}'
-		'@media print{.apps{columns:3}@page{@bottom-right{font:9px sans-serif;content:counter(page) " / " counter(pages)}}}';
+		'.bill td{border:0;padding:0;max-width:none}.bill td:first-child{grid-column:1/3}.bill td:last-child{grid-area:1/3;padding:0}'
+		'.bill td:empty{display:none}.bill td:nth-child(n+2):not(:last-child){font-size:.8rem;padding:0}.bill td:nth-child(4){grid-column:1/3;text-align:left}.bill td:nth-child(5):not(:empty)::before{content:"at "}}'
+		'@media print{.apps{columns:3}h2+p{break-after:avoid}@page{@bottom-right{font:9px sans-serif;content:counter(page) " / " counter(pages)}}}';
 COMMENT ON FUNCTION yquota_internal.bill_style() IS 'Return the style of bills';
 
 CREATE TYPE yquota_internal.bill_line AS (
@@ -123,8 +123,8 @@ CREATE FUNCTION yquota_internal.bill_statement(lines yquota_internal.bill_line[]
 			string_agg(format('<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
 				CASE WHEN l.item = 'closing balance' THEN ' class="sum"' END, l.name, yquota_internal.html(l.subject),
 				CASE WHEN l.item IN ('charge', 'correction') THEN yquota_internal.html(l.queue) END,
-				CASE WHEN l.quantity IS NOT NULL THEN concat_ws(' ', yquota_internal.number_text(l.quantity), yquota_internal.html(l.unit)) END,
-				CASE WHEN l.unit_price IS NOT NULL THEN yquota_internal.number_text(l.unit_price) END,
+				CASE WHEN l.quantity IS NOT NULL THEN concat_ws(' ', yquota_internal.money_text(l.quantity), yquota_internal.html(l.unit)) END,
+				yquota_internal.money_text(l.unit_price),
 				concat_ws(' ', yquota_internal.html_money(l.shown), l.other_currency)), '' ORDER BY l.line), 3), '</div>')
 		FROM unnest(lines) AS l
 		WHERE l.item NOT IN ('application charge', 'application correction');

@@ -2,6 +2,9 @@
 -- The bills of a period as a journal, which the site's own bookkeeping imports.  A project has a row for its usage and
 -- a row for its credit, both without its sub-projects.  The last rows balance the others.
 --
+-- On a bill, the rounded lines of a project add up to the difference of its rounded balances.  The journal computes
+-- this difference for all projects at once.  The lines about grants are its credit, and the rest is its usage.
+--
 
 CREATE FUNCTION yquota_internal.billing_journal_as_owner(ends_at timestamptz)
 	RETURNS TABLE (line integer, booking_date date, bill text, project text, cost_centre text, account text,
@@ -19,21 +22,31 @@ BEGIN
 	END IF;
 	PERFORM FROM yquota_internal.billed_period(billing_journal_as_owner.ends_at);
 	RETURN QUERY
-	WITH part AS (
-		SELECT issued.number, issued.project, issued.cost_centre, issued.currency,
-			   CASE WHEN bill.item IN ('grant', 'transfer', 'expired') THEN 'credit' ELSE 'usage' END AS account, sum(bill.rounded) AS amount
-		FROM (SELECT b.* FROM yquota.issued_bill AS b
-			  WHERE b.ends_at = billing_journal_as_owner.ends_at AND EXISTS (SELECT FROM yquota.project WHERE project.name = b.project)
-				AND (yquota_internal.reads_all() OR b.project = ANY (yquota_internal.readable_projects()))
-			  -- a project that has been deleted has no bill any more
-			  OFFSET 0) AS issued
-		CROSS JOIN LATERAL yquota_internal.bill_as_owner(issued.project, issued.ends_at, 'queue') AS bill
-		WHERE bill.subject = issued.project
-		  -- a conversion of the opening balance corrects no earlier bill
-		  AND (bill.item NOT IN ('opening balance', 'conversion', 'closing balance') OR bill.item = 'conversion' AND bill.corrected_period IS NOT NULL)
-		  AND bill.currency IS NOT DISTINCT FROM issued.currency
-		GROUP BY issued.number, issued.project, issued.cost_centre, issued.currency, 5
-		HAVING sum(bill.rounded) <> 0
+	WITH bill AS (
+		SELECT issued FROM yquota.issued_bill AS issued
+		WHERE issued.ends_at = billing_journal_as_owner.ends_at
+		  AND (yquota_internal.reads_all() OR issued.project = ANY (yquota_internal.readable_projects()))
+	), change AS (
+		SELECT credit.project, credit.until, credit.granted, - credit.lost AS lost, 0 AS used
+		FROM yquota_internal.billed_credit AS credit
+		WHERE credit.until <= billing_journal_as_owner.ends_at
+		UNION ALL
+		SELECT charged.project, charged.until, 0, 0, sum(charged.amount)
+		FROM yquota_internal.billed_charge AS charged
+		WHERE charged.until <= billing_journal_as_owner.ends_at
+		GROUP BY charged.project, charged.until
+	), own AS (
+		SELECT (bill.issued).project, bill.issued,
+			   yquota_internal.round_for_bill(sum(change.granted + change.lost - change.used), bill.issued)
+			   - yquota_internal.round_for_bill(coalesce(sum(change.granted + change.lost - change.used) FILTER (WHERE change.until < (bill.issued).ends_at), 0), bill.issued) AS total,
+			   coalesce(sum(yquota_internal.round_for_bill(change.granted, bill.issued) + yquota_internal.round_for_bill(change.lost, bill.issued))
+						FILTER (WHERE change.until = (bill.issued).ends_at), 0) AS credit
+		FROM bill JOIN change ON change.project = (bill.issued).project
+		GROUP BY bill.issued
+	), part AS (
+		SELECT (own.issued).number, own.project, (own.issued).cost_centre, (own.issued).currency, side.account, side.amount
+		FROM own CROSS JOIN LATERAL (VALUES ('credit', own.credit), ('usage', own.total - own.credit)) AS side (account, amount)
+		WHERE side.amount <> 0
 	), entry AS (
 		SELECT part.number, part.project, part.cost_centre, part.account, part.currency, part.amount FROM part
 		UNION ALL

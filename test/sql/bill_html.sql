@@ -52,8 +52,8 @@ SELECT length(html) < 200000 AS is_small, html ~ '00:00' AS has_midnight, html ~
 SELECT substring(html FROM '<h1>.*</h1>') AS title FROM page;
 SELECT figure[1] AS name, figure[2] AS figure FROM page, regexp_matches(html, '<dt>([^<]*)</dt><dd>(?:<span class="negative">)?([^<]*)', 'g') AS figure;
 CREATE FUNCTION amount(text) RETURNS numeric RETURN replace($1, ',', '')::numeric;
-SELECT cell[1] AS item, cell[2] AS project, cell[3] AS queue, amount(cell[4]) AS amount
-FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>[^<]*</td><td>[^<]*</td><td>(?:<span class="negative">)?([^<]*)', 'g') AS cell;
+SELECT cell[1] AS item, cell[2] AS project, cell[3] AS queue, cell[4] AS quantity, cell[5] AS unit_price, amount(cell[6]) AS amount
+FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>(?:<span class="negative">)?([^<]*)', 'g') AS cell;
 
 -- Each application of the bill has its row in the appendix.
 CREATE TABLE appendix AS
@@ -85,8 +85,8 @@ INSERT INTO page SELECT yquota.bill_html('lab', date '2026-05-01');
 SELECT html ~ '00:00' AS has_midnight, html ~ '<(b|i|u|s|script)>' AS has_markup, substring(html FROM '<h1>.*</h1>') AS title FROM page;
 SELECT figure[1] AS name, figure[2] AS figure FROM page, regexp_matches(html, '<dt>([^<]*)</dt><dd>(?:<span class="negative">)?([^<]*)', 'g') AS figure;
 SELECT head[1] AS head FROM page, regexp_matches(html, '<th>([^<]*)</th></tr></thead>', 'g') AS head;
-SELECT cell[1] AS item, cell[2] AS queue, cell[3] AS amount, cell[4] AS other_currency
-FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>[^<]*</td><td>([^<]*)</td><td>[^<]*</td><td>[^<]*</td><td>(?:<span class="negative">)?([^<]*)(?:</span>)?([^<]*)</td>', 'g') AS cell;
+SELECT cell[1] AS item, cell[2] AS queue, cell[3] AS quantity, cell[4] AS unit_price, cell[5] AS amount, cell[6] AS other_currency
+FROM page, regexp_matches(html, '<tr[^>]*><td>([^<]*)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>(?:<span class="negative">)?([^<]*)(?:</span>)?([^<]*)</td>', 'g') AS cell;
 SELECT substring(html FROM '<div class="apps">.*</div>') AS applications FROM page;
 
 \c postgres

@@ -64,6 +64,16 @@ FROM (SELECT issued.ends_at, issued.project,
 	  GROUP BY issued.ends_at, issued.project) AS bill
 ORDER BY bill.ends_at, bill.project;
 
+-- The rows of a project are the sums of the lines on its own bill.
+SELECT count(*) AS rows, count(*) FILTER (WHERE journal.amount IS DISTINCT FROM lines.amount) AS differing
+FROM (SELECT ends_at, project, account, coalesce(credit, - debit) AS amount FROM journal WHERE project IS NOT NULL) AS journal
+FULL JOIN (SELECT issued.ends_at, issued.project, CASE WHEN bill.item IN ('grant', 'transfer', 'expired') THEN 'credit' ELSE 'usage' END AS account, sum(bill.rounded) AS amount
+		   FROM (SELECT * FROM yquota.issued_bill WHERE project <> 'unused' OFFSET 0) AS issued
+		   CROSS JOIN yquota.bill(issued.project, issued.ends_at) AS bill
+		   WHERE bill.subject = issued.project AND bill.currency = issued.currency
+			 AND bill.item NOT LIKE '%balance' AND (bill.item <> 'conversion' OR bill.corrected_period IS NOT NULL)
+		   GROUP BY 1, 2, 3 HAVING sum(bill.rounded) <> 0) AS lines USING (ends_at, project, account);
+
 -- Members get the rows of their projects, which balance, too. Other roles get nothing.
 CREATE ROLE yquota_journal_member;
 CREATE ROLE yquota_journal_nobody;
