@@ -10,8 +10,7 @@ CREATE FUNCTION yquota_internal.idle_row(name text, resource_type text, part yqu
 COMMENT ON FUNCTION yquota_internal.idle_row(text, text, yquota_internal.idle_part) IS
 	'Make a row of the table of capacity.  Names are HTML already';
 
--- The section is for roles that see all projects, in a report about all projects.
-CREATE FUNCTION yquota_internal.report_idle(report yquota_internal.report_window) RETURNS text
+CREATE FUNCTION yquota_internal.report_idle_table(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -19,13 +18,11 @@ CREATE FUNCTION yquota_internal.report_idle(report yquota_internal.report_window
 			SELECT part.label, part.resource_type,
 				   ROW(part.label, part.resource_type, NULL, sum(part.capacity), sum(part.allocated), sum(part.charged),
 					   sum(part.carried_along), sum(part.free), sum(part.waiting))::yquota_internal.idle_part AS sums
-			FROM unnest(CASE WHEN (report).projects IS NULL AND (report)."from" >= yquota_internal.archive_horizon()
-								  AND (report)."from" < (report).now
-							 THEN yquota_internal.idle_parts((report)."from", least((report)."to", (report).now)) END) AS part
+			FROM unnest(yquota_internal.idle_parts((report)."from", least((report)."to", (report).now))) AS part
 			GROUP BY part.label, part.resource_type
 			HAVING sum(part.capacity) <> 0 OR sum(part.allocated) <> 0
 		)
-		SELECT concat('<h2>Capacity: charged, free and unsold</h2>',
+		SELECT concat(
 			'<p>Values at the list price: prices without discounts and outages. A container pays for its dearest resource, ',
 			'and its other resources are carried along. Unsold is negative where containers held more than running nodes offered.</p>',
 			yquota_internal.html_table(
@@ -36,5 +33,25 @@ CREATE FUNCTION yquota_internal.report_idle(report yquota_internal.report_window
 		FROM line
 		HAVING count(*) > 0;
 $$;
-COMMENT ON FUNCTION yquota_internal.report_idle(yquota_internal.report_window) IS
-	'Make a table of the capacity of a window by label and resource type, at the list price: charged, carried along, free and unsold.  NULL in a report about some projects, and for archived time';
+COMMENT ON FUNCTION yquota_internal.report_idle_table(yquota_internal.report_window) IS
+	'Make a table of the capacity of a window by label and resource type, at the list price: charged, carried along, free and unsold.  NULL if there was no capacity';
+
+-- The section is for roles that see all projects, in a report about all projects.  It reads each charge, while the rest
+-- of a report about a long window reads roll-ups.
+CREATE FUNCTION yquota_internal.report_idle(report yquota_internal.report_window, most_charges integer DEFAULT 100000) RETURNS text
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF report.projects IS NOT NULL OR report."from" < yquota_internal.archive_horizon() OR report."from" >= report.now THEN
+		RETURN NULL;
+	END IF;
+	RETURN '<h2>Capacity: charged, free and unsold</h2>'
+		|| CASE WHEN (SELECT count(*) FROM (SELECT FROM yquota.charge AS c WHERE c."from" < report."to" AND c."to" > report."from"
+											LIMIT most_charges + 1) AS charge) > most_charges
+				THEN format('<p>This window has more than %s charges. yquota.idle_cost() returns the capacity.</p>', most_charges)
+				ELSE yquota_internal.report_idle_table(report) END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.report_idle(yquota_internal.report_window, integer) IS
+	'Make the section about capacity.  NULL in a report about some projects, for archived time and without capacity.  A window with too many charges has a sentence in place of the table';

@@ -193,6 +193,8 @@ SELECT count(*) > 6 AS read FROM yquota.idle_cost('-infinity', 'infinity');
 SELECT count(*) > 6 AS read FROM yquota.capacity_history;
 SELECT yquota.report_html('2026-03-02', '2026-03-03') ~ 'unsold' AS has_section, yquota.report_html('2026-03-02', '2026-03-03', 'a') ~ 'unsold' AS of_project;
 RESET ROLE;
+SELECT left(yquota_internal.report_idle(w, 100000), 120) AS section, yquota_internal.report_idle(w, 100) AS of_many_charges
+FROM (SELECT ROW('2026-03-02', '2026-03-03', yquota.clock(), 'UTC', NULL)::yquota_internal.report_window AS w) AS w;
 
 -- the archive keeps no charges
 SELECT yquota.seal_history();
