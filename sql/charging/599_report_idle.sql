@@ -49,7 +49,7 @@ BEGIN
 	RETURN '<h2>Capacity: charged, free and unsold</h2>'
 		|| CASE WHEN (SELECT count(*) FROM (SELECT FROM yquota.charge AS c WHERE c."from" < report."to" AND c."to" > report."from"
 											LIMIT most_charges + 1) AS charge) > most_charges
-				THEN format('<p>This window has more than %s charges. yquota.idle_cost() returns the capacity.</p>', most_charges)
+				THEN format('<p>This window has more than %s charges. idle_cost() returns the capacity.</p>', most_charges)
 				ELSE yquota_internal.report_idle_table(report) END;
 END
 $$;
