@@ -143,51 +143,6 @@ $$;
 COMMENT ON FUNCTION yquota_internal.focus_credits() IS
 	'Return the rows of focus_credit';
 
-CREATE VIEW yquota_internal.focus_entry AS
-	SELECT charge.project, 'Usage' AS category, 'Usage-Based' AS frequency,
-		   CASE WHEN charge.padding IS NULL THEN 'use' ELSE 'minimum run time' END AS purpose,
-		   charge.corrects IS NOT NULL AS is_reversal, false AS is_credit_correction,
-		   charge.container_id, NULL::text COLLATE "C" AS reservation_id, charge.application_id, charge.username, charge.queue, charge.node,
-		   charge.execution_type, charge.allocation, charge.dominant,
-		   charge."from" AS starts_at, CASE WHEN charge.padding IS NULL THEN charge."to" ELSE charge."to" + charge.padding END AS ends_at,
-		   charge."to" AS counts_until, charge.booked_at, charge.amount,
-		   charge.padding IS NULL AND charge.waiting_factor IS NULL AS is_used
-	FROM yquota.charge
-	UNION ALL
-	SELECT container.project, 'Usage', 'Usage-Based', 'use', false, false,
-		   container.container_id, NULL, container.application_id, container.username, container.queue, container.node,
-		   container.execution_type, container.allocation,
-		   yquota_internal.dominant(container.allocation, container.factors, container.settled_at, yquota.statement_clock()),
-		   container.settled_at, yquota.statement_clock(), yquota.statement_clock(), yquota.statement_clock(),
-		   yquota_internal.accrued(container.allocation, container.factors, container.settled_at, yquota.statement_clock()),
-		   container.waiting_factor IS NULL
-	FROM yquota.container
-	WHERE container.settled_at < yquota.statement_clock()
-	UNION ALL
-	SELECT reserved.project, 'Purchase', 'Recurring', 'reservation', reserved.corrects IS NOT NULL, false,
-		   NULL, reserved.reservation_id, NULL, reserved.username, reserved.queue, NULL, NULL, reserved.allocation,
-		   yquota_internal.dominant(reserved.allocation, yquota_internal.factor_names(reserved.project, NULL, reserved.username,
-			   reserved.queue, NULL, NULL, 'GUARANTEED', reserved.reserved_factor), reserved."from", reserved."to"),
-		   reserved."from", reserved."to", reserved."to", reserved.booked_at, reserved.amount, false
-	FROM yquota.reservation_charge AS reserved
-	UNION ALL
-	SELECT reserved.project COLLATE "C", 'Purchase', 'Recurring', 'reservation', false, false,
-		   NULL, reserved.reservation_id COLLATE "C", NULL, reserved.username COLLATE "C", reserved.queue COLLATE "C", NULL, NULL, reserved.allocation,
-		   yquota_internal.dominant(reserved.allocation, reserved.factors, reserved."from", reserved."to"),
-		   reserved."from", reserved."to", reserved."to", yquota.statement_clock(),
-		   yquota_internal.accrued(reserved.allocation, reserved.factors, reserved."from", reserved."to"), false
-	FROM yquota_internal.accruing_segments() AS reserved
-	WHERE reserved."from" < reserved."to"
-	UNION ALL
-	SELECT credit.project COLLATE "C", 'Credit', CASE WHEN credit.kind = 'budget' THEN 'Recurring' ELSE 'One-Time' END,
-		   concat_ws(': ', CASE WHEN credit.is_loss THEN 'expired ' ELSE '' END || coalesce(credit.kind, 'grant'), credit.reason), false, credit.is_correction,
-		   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-		   credit.starts_at, credit.ends_at, credit.ends_at, credit.booked_at, - credit.amount, false
-	FROM yquota_internal.focus_credits() AS credit;
-COMMENT ON VIEW yquota_internal.focus_entry IS
-	'Charges of focus_cost in credits: rows of the ledgers, accruals up to the clock, and changes of credit.  counts_until is the end by which a charge belongs to a billing period';
-COMMENT ON COLUMN yquota_internal.focus_entry.is_used IS 'false for padding, waits and reservations, which are paid but not used';
-
 CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 	WITH period AS MATERIALIZED (
 		SELECT known.* FROM yquota_internal.focus_periods() AS known
@@ -262,7 +217,51 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 		   entry.node AS "x_NodeName",
 		   entry.queue AS "x_Queue",
 		   entry.username AS "x_UserName"
-	FROM yquota_internal.focus_entry AS entry
+	-- Charges in credits: rows of the ledgers, accruals up to the clock, and changes of credit.  counts_until is the
+	-- end by which a charge belongs to a billing period.  is_used is false for padding, waits and reservations, which
+	-- are paid but not used.  pg_dump would follow each column of a view in this place to all its sources.
+	FROM (
+		SELECT charge.project, 'Usage' AS category, 'Usage-Based' AS frequency,
+			   CASE WHEN charge.padding IS NULL THEN 'use' ELSE 'minimum run time' END AS purpose,
+			   charge.corrects IS NOT NULL AS is_reversal, false AS is_credit_correction,
+			   charge.container_id, NULL::text COLLATE "C" AS reservation_id, charge.application_id, charge.username, charge.queue, charge.node,
+			   charge.execution_type, charge.allocation, charge.dominant,
+			   charge."from" AS starts_at, CASE WHEN charge.padding IS NULL THEN charge."to" ELSE charge."to" + charge.padding END AS ends_at,
+			   charge."to" AS counts_until, charge.booked_at, charge.amount,
+			   charge.padding IS NULL AND charge.waiting_factor IS NULL AS is_used
+		FROM yquota.charge
+		UNION ALL
+		SELECT container.project, 'Usage', 'Usage-Based', 'use', false, false,
+			   container.container_id, NULL, container.application_id, container.username, container.queue, container.node,
+			   container.execution_type, container.allocation,
+			   yquota_internal.dominant(container.allocation, container.factors, container.settled_at, yquota.statement_clock()),
+			   container.settled_at, yquota.statement_clock(), yquota.statement_clock(), yquota.statement_clock(),
+			   yquota_internal.accrued(container.allocation, container.factors, container.settled_at, yquota.statement_clock()),
+			   container.waiting_factor IS NULL
+		FROM yquota.container
+		WHERE container.settled_at < yquota.statement_clock()
+		UNION ALL
+		SELECT reserved.project, 'Purchase', 'Recurring', 'reservation', reserved.corrects IS NOT NULL, false,
+			   NULL, reserved.reservation_id, NULL, reserved.username, reserved.queue, NULL, NULL, reserved.allocation,
+			   yquota_internal.dominant(reserved.allocation, yquota_internal.factor_names(reserved.project, NULL, reserved.username,
+				   reserved.queue, NULL, NULL, 'GUARANTEED', reserved.reserved_factor), reserved."from", reserved."to"),
+			   reserved."from", reserved."to", reserved."to", reserved.booked_at, reserved.amount, false
+		FROM yquota.reservation_charge AS reserved
+		UNION ALL
+		SELECT reserved.project COLLATE "C", 'Purchase', 'Recurring', 'reservation', false, false,
+			   NULL, reserved.reservation_id COLLATE "C", NULL, reserved.username COLLATE "C", reserved.queue COLLATE "C", NULL, NULL, reserved.allocation,
+			   yquota_internal.dominant(reserved.allocation, reserved.factors, reserved."from", reserved."to"),
+			   reserved."from", reserved."to", reserved."to", yquota.statement_clock(),
+			   yquota_internal.accrued(reserved.allocation, reserved.factors, reserved."from", reserved."to"), false
+		FROM yquota_internal.accruing_segments() AS reserved
+		WHERE reserved."from" < reserved."to"
+		UNION ALL
+		SELECT credit.project COLLATE "C", 'Credit', CASE WHEN credit.kind = 'budget' THEN 'Recurring' ELSE 'One-Time' END,
+			   concat_ws(': ', CASE WHEN credit.is_loss THEN 'expired ' ELSE '' END || coalesce(credit.kind, 'grant'), credit.reason), false, credit.is_correction,
+			   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+			   credit.starts_at, credit.ends_at, credit.ends_at, credit.booked_at, - credit.amount, false
+		FROM yquota_internal.focus_credits() AS credit
+	) AS entry
 	CROSS JOIN (SELECT yquota.cluster_name() AS name) AS cluster
 	CROSS JOIN (SELECT array_agg(p.ends_at ORDER BY p.number) AS ends, array_agg(p.closed_at ORDER BY p.number) AS closings FROM period AS p) AS books
 	CROSS JOIN LATERAL (
