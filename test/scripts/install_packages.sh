@@ -9,7 +9,7 @@
 #   check  besides: pgTAP, pg_cron and the Perl modules of the tests
 #   short_soak  besides: the compiler's sanitizers and fuzzer, sqlsmith, Prometheus' rule
 #          checker and exporter, PgBouncer, and drivers for Java and Python
-#   soak   besides: valgrind and a browser
+#   soak   besides: valgrind, a browser and Go
 #   list   nothing: print the packages that the others would install
 # No service is started. The script looks for the files themselves, not in the package database, so a server built by
 # hand is fine. When nothing is missing, apt is not called at all.
@@ -138,6 +138,7 @@ look()
 	need valgrind command -v valgrind
 	need chromium command -v chromium
 	need poppler-utils command -v pdftotext
+	need golang-go command -v go
 }
 
 # starts_service PACKAGE: succeed if the package would start a service.

@@ -29,6 +29,7 @@ short=(
 	test/soak/feed_psycopg.pl
 	test/soak/focus_validator.pl
 	test/soak/fuzz.pl
+	test/soak/kubernetes_feed.pl
 	test/soak/memory.pl
 	test/soak/opportunistic_simulation.pl
 	test/soak/prometheus.pl
@@ -110,6 +111,9 @@ fi
 
 if [[ " ${tests[*]} " == *" test/t/archive_citus.pl "* ]]; then
 	"$top/test/scripts/make_citus.sh" || say 'Citus cannot be had here: its tests are skipped'
+fi
+if [[ " ${tests[*]} " == *" test/soak/kubernetes_feed.pl "* ]]; then
+	"$top/test/scripts/make_kubernetes.sh" cached || say 'The control plane of Kubernetes is not built: its test is skipped'
 fi
 begin_testing soak ${SOAK_SHORT:+short_soak}
 
