@@ -196,6 +196,9 @@ result 'comments and pages are plain prose' "$(perl test/scripts/prose.pl $sourc
 	$(find test docs -type f \( -name '*.sql' -o -name '*.spec' -o -name '*.p[lm]' -o -name '*.sh' \) | sort) \
 	$(find src docs -name '*.md' | sort) 2>&1)"
 
+result 'no file has marks of a conflict between branches' \
+	"$(grep -rnIE '^(<<<<<<<|>>>>>>>)( |$)' README.md Makefile yquota.control docs src sql test expected || true)"
+
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
 
 # The install script is read in the encoding of the database. Messages, function bodies and comments
