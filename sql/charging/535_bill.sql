@@ -52,8 +52,8 @@ BEGIN
 		RAISE EXCEPTION 'project and period of a bill must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	PERFORM FROM yquota_internal.billed_period(ends_at);
 	PERFORM yquota_internal.check_visible_project(project);
+	PERFORM FROM yquota_internal.billed_period(ends_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_bill(text, timestamptz) IS

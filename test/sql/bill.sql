@@ -153,6 +153,10 @@ SELECT * FROM yquota.bill(NULL, '2026-05-01');
 SELECT * FROM yquota.bill('lab', NULL);
 SELECT * FROM yquota.bill('lab', '2026-05-02');
 SELECT * FROM yquota.bill('none', '2026-05-01');
+-- the project is checked before the period
+SELECT * FROM yquota.bill('none', '2026-05-02');
+SELECT * FROM yquota.bill_by_calendar('none', '2026-05-02');
+SELECT yquota.bill_html('none', '2026-05-02');
 SELECT * FROM yquota.bill('lab', '2026-05-01', 'node');
 SELECT * FROM yquota.bill('lab', '2026-05-01', NULL);
 SELECT yquota.bill_html('lab', NULL);
