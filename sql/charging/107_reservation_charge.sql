@@ -276,7 +276,8 @@ COMMENT ON FUNCTION yquota_internal.allocations_cost(text, text, text, text, tim
 
 CREATE FUNCTION yquota_internal.quote_reservation(
 	reservation_id text, project text, username text, queue text,
-	starts timestamptz[], ends timestamptz[], allocations yquota.resource[], at timestamptz) RETURNS numeric
+	starts timestamptz[], ends timestamptz[], allocations yquota.resource[], at timestamptz,
+	multipliers yquota.price[] DEFAULT NULL) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	-- the query contains instants as text, and other styles may have ambiguous names of time zones
@@ -287,11 +288,11 @@ BEGIN
 			FROM yquota_internal.costs_ahead(
 				format('SELECT NULL::text, yquota_internal.allocations_cost(%L, %L, %L, %L, %L, %L, %L, $1)',
 					   reservation_id, project, username, queue, starts, ends, allocations),
-				at, greatest(at, (SELECT max(e.at) FROM unnest(ends) AS e (at)))) AS cost);
+				at, greatest(at, (SELECT max(e.at) FROM unnest(ends) AS e (at))), multipliers) AS cost);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
-	'Return the result of allocations_cost() by the known prices and the calendars';
+COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz, yquota.price[]) IS
+	'Return the result of allocations_cost() by the known or given multipliers and the calendars';
 
 --
 -- Posting

@@ -312,10 +312,10 @@ CREATE FUNCTION yquota.price_quote(
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, numeric) IS
 	'Return the cost of a container that starts now, runs for the given time, at the prices known for that time, calendars included.  With a multiplier, GENERAL is assumed to have it from now on.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
 
--- The reservation is placed as in a dry run, and costs are computed at the known prices.  All arguments are required,
--- so that a call can never mean the other price_quote().
+-- The reservation is placed as in a dry run, and costs are computed at the known prices.  The first five arguments are
+-- required, so that a call can never mean the other price_quote().
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
-	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
+	definition yquota.reservation_contract, queue text, username text, groups text[], project text, multiplier numeric)
 	RETURNS TABLE (
 		accepted boolean, decided_by text, reason text, "from" timestamptz, "to" timestamptz, cost numeric,
 		reserved_factor numeric, paying_project text, remaining numeric, affordable boolean)
@@ -324,13 +324,14 @@ CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	AS $$
 #variable_conflict use_column
 DECLARE
+	multipliers CONSTANT yquota.price[] := yquota_internal.assumed_multipliers(price_quote_as_owner.multiplier, yquota.statement_clock());
 	placed record;
 BEGIN
 	PERFORM yquota_internal.check_price_quote('[]', '0', price_quote_as_owner.project);
 	PERFORM yquota_internal.check_quoted_names(price_quote_as_owner.username, NULL);
 	SELECT * INTO placed
 	FROM yquota_internal.place_reservation(price_quote_as_owner.queue, price_quote_as_owner.username, price_quote_as_owner.groups,
-										   price_quote_as_owner.project, price_quote_as_owner.definition);
+										   price_quote_as_owner.project, price_quote_as_owner.definition, multipliers);
 	RETURN QUERY
 	SELECT placed.accepted, placed.decided_by, placed.reason, placed."from", placed."to", placed.quoted_cost,
 		   yquota_internal.reserved_factor(yquota.statement_clock()), balance.project,
@@ -341,15 +342,16 @@ BEGIN
 	LEFT JOIN yquota.project_balance AS balance ON balance.project = paying.project;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) IS
+COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text, numeric) IS
 	'Return the result of price_quote() of a reservation for the calling role';
 
 CREATE FUNCTION yquota.price_quote(
-	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
+	definition yquota.reservation_contract, queue text, username text, groups text[], project text,
+	multiplier numeric DEFAULT NULL)
 	RETURNS TABLE (
 		accepted boolean, decided_by text, reason text, "from" timestamptz, "to" timestamptz, cost numeric,
 		reserved_factor numeric, paying_project text, remaining numeric, affordable boolean)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) IS
-	'Return the cost of a reservation that is accepted now, at the known prices, calendars included, and by the rule in force.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';
+COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text, numeric) IS
+	'Return the cost of a reservation that is accepted now, at the known prices, calendars included, and by the rule in force.  With a multiplier, GENERAL is assumed to have it from now on.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';

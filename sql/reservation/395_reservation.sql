@@ -110,7 +110,7 @@ COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yq
 
 CREATE FUNCTION yquota_internal.place_reservation(
 	queue text, username text, groups text[], project text, definition yquota.reservation_contract,
-	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
+	multipliers yquota.price[], OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
 	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
 	OUT "from" timestamptz, OUT "to" timestamptz,
 	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
@@ -118,8 +118,8 @@ CREATE FUNCTION yquota_internal.place_reservation(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_place_reservation';
-COMMENT ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) IS
-	'Return the answer of submit_reservation() for a definition without an id, in a dry run; the project may be NULL';
+COMMENT ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract, yquota.price[]) IS
+	'Return the answer of submit_reservation() for a definition without an id, in a dry run; the project may be NULL.  If multipliers are given, they replace the known multipliers';
 
 CREATE FUNCTION yquota.update_reservation(
 	reservation_id text, username text, groups text[], definition yquota.reservation_contract, dry_run boolean DEFAULT false,

@@ -316,7 +316,8 @@ check_credit(Change *change, YqReservationAnswer *answer)
 	const char *project = change->next.project;
 	YqProjectCredit credit = {.suffices = true};
 
-	answer->quoted_cost = yq_reservation_quote(change->hierarchy, change->call->id, &change->next, change->placed, change->now);
+	answer->quoted_cost = yq_reservation_quote(change->hierarchy, change->call->id, &change->next, change->placed, change->call->multipliers,
+											   change->now);
 	change->next.quoted_cost = answer->quoted_cost;
 	if (project != NULL)
 		credit = yq_project_credit_to_reserve(project, change->call->id, answer->quoted_cost, !change->call->is_dry_run);

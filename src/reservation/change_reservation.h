@@ -30,6 +30,7 @@ typedef struct YqReservationCall
 	const char *project;		/* only for submissions; NULL: a dry run without a project */
 	YqSubject	subject;
 	HeapTupleHeader definition; /* value of yquota.reservation_contract; NULL: none given; not used for deletions */
+	Datum		multipliers;	/* array of yquota.price by which a dry run is quoted; 0: the known ones */
 	bool		is_dry_run;
 } YqReservationCall;
 

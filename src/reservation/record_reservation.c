@@ -223,24 +223,25 @@ resource_array(Datum *resources, int count)
 
 const char *
 yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
-					 const YqPlanReservation *reservation, TimestampTz at)
+					 const YqPlanReservation *reservation, Datum multipliers, TimestampTz at)
 {
 	static YqSavedPlan quote = {
-		.command = "SELECT yquota_internal.quote_reservation($1, $2, $3, $4, $5, $6, $7, $8)::text",
-		.types = {"text", "text", "text", "text", "_timestamptz", "_timestamptz", "yquota._resource", "timestamptz"},
+		.command = "SELECT yquota_internal.quote_reservation($1, $2, $3, $4, $5, $6, $7, $8, $9)::text",
+		.types = {"text", "text", "text", "text", "_timestamptz", "_timestamptz", "yquota._resource", "timestamptz", "yquota._price"},
 		.plans_once = true
 	};
 	Rows		rows = list_rows(hierarchy, reservation);
 	bool		has_project = recorded->project != NULL;
+	char		nulls[] = {' ', has_project ? ' ' : 'n', ' ', ' ', ' ', ' ', ' ', ' ', multipliers == 0 ? 'n' : ' ', '\0'};
 	Datum		values[] = {CStringGetTextDatum(id), has_project ? CStringGetTextDatum(recorded->project) : (Datum) 0,
 		CStringGetTextDatum(recorded->username), CStringGetTextDatum(recorded->queue), time_array(rows.starts, rows.count),
-	time_array(rows.ends, rows.count), resource_array(rows.allocations, rows.count), TimestampTzGetDatum(at)};
+	time_array(rows.ends, rows.count), resource_array(rows.allocations, rows.count), TimestampTzGetDatum(at), multipliers};
 	MemoryContext caller = CurrentMemoryContext;
 	const char *cost;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	(void) yq_saved_plan_run(&quote, values, has_project ? NULL : " n      ");
+	(void) yq_saved_plan_run(&quote, values, nulls);
 	cost = found_text(1, caller);
 	SPI_finish();
 	return cost;

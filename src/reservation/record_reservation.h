@@ -52,10 +52,11 @@ extern void yq_reservation_check_project(const char *project);
 /*
  * Return what a reservation with these placements costs its project from a time on:
  * credits, as a decimal number.  Version, queue, user and project are taken from
- * "recorded"; its project may be NULL.
+ * "recorded"; its project may be NULL.  "multipliers" is an array of yquota.price that
+ * replaces the known multipliers; 0: none.
  */
 extern const char *yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
-										const YqPlanReservation *reservation, TimestampTz at);
+										const YqPlanReservation *reservation, Datum multipliers, TimestampTz at);
 
 /*
  * Write an accepted reservation under this id.  Version, queue, user and project are taken

@@ -148,7 +148,7 @@ yq_sql_submit_reservation(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
 }
 
-/* place_reservation(queue, username, groups, project, definition): a dry run of a submission */
+/* place_reservation(queue, username, groups, project, definition, multipliers): a dry run of a submission */
 Datum
 yq_sql_place_reservation(PG_FUNCTION_ARGS)
 {
@@ -158,6 +158,7 @@ yq_sql_place_reservation(PG_FUNCTION_ARGS)
 		.subject = subject_argument(fcinfo, 1, 2),
 		.project = PG_ARGISNULL(3) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(3)),
 		.definition = definition_argument(fcinfo, 4),
+		.multipliers = PG_ARGISNULL(5) ? (Datum) 0 : PG_GETARG_DATUM(5),
 		.is_dry_run = true
 	};
 	YqReservationAnswer answer = yq_reservation_submit(&call);

@@ -38,6 +38,27 @@ SELECT accepted, decided_by, cost FROM yquota.price_quote(pg_temp.contract('12:0
 SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'nobody');
 SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.nowhere', 'ann', '{}', 'lab');
 SELECT * FROM yquota.price_quote(NULL::yquota.reservation_contract, 'root.plan', 'ann', '{}', 'lab');
+-- At multiplier 3 they cost 3 * 3000, because it also replaces the multiplier of 12:05. Four of them at 2.5 cost
+-- 4 * 2.5 * 0.5 * 600. The credit of 10000 does not cover multiplier 4. The calendar stays: 3 * (1500 + 0.5 * 1500).
+SELECT asked.n, asked.multiplier, quote.accepted, quote.decided_by, quote.cost, quote.affordable
+FROM (VALUES (1, 10, 3), (2, 4, 2.5), (3, 10, 0), (4, 10, NULL), (5, 10, 4)) AS asked (n, containers, multiplier)
+CROSS JOIN LATERAL yquota.price_quote(pg_temp.contract('12:00', '12:10', asked.containers), 'root.plan', 'ann', '{}', 'lab', asked.multiplier) AS quote ORDER BY asked.n;
+SELECT reason FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab', multiplier => 4);
+BEGIN;
+INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('noon', 'GENERAL', 'UTC', '12:05', '13:00', 0.5);
+SELECT cost FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab', multiplier => 3);
+ROLLBACK;
+-- a group other than GENERAL keeps its larger multiplier: a GiB costs 3 there, and a vcore 2
+BEGIN;
+INSERT INTO yquota.price_group (name) VALUES ('MEMORY');
+UPDATE yquota.resource_type SET price_group = 'MEMORY' WHERE name = 'memory-mb';
+SELECT yquota.set_multiplier('MEMORY', 3, pg_temp.at('10:00'));
+SELECT cost, 10 * 3 * 0.5 * 600 AS expected FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab', multiplier => 2);
+ROLLBACK;
+-- a multiplier is checked and rounded as by set_multiplier()
+SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab', multiplier => -1);
+SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab', multiplier => 'NaN');
+SELECT cost FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab', multiplier => 1.0000000000000000005);
 SELECT count(*) FROM yquota.reservation_definition;
 
 -- An accepted reservation holds its cost, and a repeated submission gets the same answer.

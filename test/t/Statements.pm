@@ -263,7 +263,7 @@ my @calls = (
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
 	'yquota.delete_reservation(text,text,text[])' => q(SELECT * FROM yquota.delete_reservation('reservation_1_0001', 'ann', '{}')),
 	'yquota.follow_plans(text,boolean,boolean)' => q(SELECT yquota.set_clock('2026-03-03 00:30+00'); SELECT * FROM yquota.follow_plans()),
-	'yquota.price_quote(yquota.reservation_contract,text,text,text[],text)' => qq(SELECT * FROM yquota.price_quote($contract, 'root.plan', 'ann', '{}', 'p')),
+	'yquota.price_quote(yquota.reservation_contract,text,text,text[],text,numeric)' => qq(SELECT * FROM yquota.price_quote($contract, 'root.plan', 'ann', '{}', 'p', multiplier => 2)),
 	'yquota.new_reservation_id()' => q(SELECT yquota.new_reservation_id()),
 	'yquota.remove_ended_reservations(timestamp with time zone)' => q(SELECT yquota.remove_ended_reservations('infinity')),
 	'yquota.submit_reservation(text,text,text,text[],text,yquota.reservation_contract,boolean)' => qq(SELECT * FROM yquota.submit_reservation('reservation_1_0009', 'root.plan', 'ann', '{}', 'p', $contract)),
