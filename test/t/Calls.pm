@@ -39,6 +39,10 @@ my %values = (
 		q('["c1", "c2", null, 3]'::jsonb), q('{"memory-mb": 1e400}'::jsonb), q('{"vcores": "99999999999999999999"}'::jsonb),
 		q('1'::jsonb), q((repeat('[', 1000) || repeat(']', 1000))::jsonb), q(jsonb_build_object('vcores', repeat('9', 100000)))
 	],
+	'jsonb[]' => [
+		q('{"{\"ann\": 1, \"bob\": 2}"}'::jsonb[]), 'NULL', q('{}'::jsonb[]), q('{NULL}'::jsonb[]), q('{null,1,"[]"}'::jsonb[]),
+		q(array_fill('{}'::jsonb, ARRAY[10000]))
+	],
 	name => [ q('charge'::name), 'NULL', q(''::name), q('"; DROP TABLE x; --'::name) ],
 	numeric => [
 		'1', 'NULL', '0', '-1', '0.5', q('NaN'::numeric), q('Infinity'::numeric), q('-Infinity'::numeric),
