@@ -18,6 +18,15 @@ INSERT INTO yquota.project (name) VALUES ('atlas'), ('borealis'), ('climate');
 SELECT t.tgrelid::regclass, k.name, k.expression
 FROM pg_trigger AS t, yquota_internal.checks_of(t.tgrelid) AS k
 WHERE t.tgname = 'values_are_allowed' AND yquota_internal.allowed_values(k.columns, k.expression, k.description) IS NULL;
+-- The sentence of each CHECK, and the hint for a percentage where a fraction is meant. The sentences are read from
+-- expressions that the server prints, so a version of the server that prints them in another way shows here.
+\pset format unaligned
+SELECT t.tgrelid::regclass AS of_table, k.name, yquota_internal.allowed_values(k.columns, k.expression, k.description) AS sentence,
+	   yquota_internal.hint_at_value(k.expression, '50') AS hint_at_50
+FROM pg_trigger AS t, yquota_internal.checks_of(t.tgrelid) AS k
+WHERE t.tgname = 'values_are_allowed'
+ORDER BY t.tgrelid::regclass::text COLLATE "C", k.name;
+\pset format aligned
 -- every audited table has the trigger, except those that only functions write after checks of their own
 SELECT DISTINCT c.conrelid::regclass AS without_trigger
 FROM pg_constraint AS c
