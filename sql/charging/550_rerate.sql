@@ -404,31 +404,43 @@ CREATE VIEW yquota_internal.priced_segment AS
 COMMENT ON VIEW yquota_internal.priced_segment IS
 	'Parts of amounts: rows of the ledgers, including those that reverse other rows, and the cost of running containers and reservations up to the clock';
 
-CREATE FUNCTION yquota_internal.priced_cost_query(stretches text, condition text) RETURNS text
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- A single query for all parts reads each segment once.
+CREATE FUNCTION yquota_internal.priced_cost_query(stretches text, condition text, cuts timestamptz[] DEFAULT NULL) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
+	-- the query contains instants as text, and other styles may have ambiguous names of time zones
+	SET datestyle = 'ISO'
 	RETURN format($query$
-			SELECT part.project,
+			SELECT %4$s,
 				   trim_scale(sum(CASE WHEN part.taken_back THEN -part.amount ELSE part.amount END))
 			FROM (
-				SELECT s.project, s.taken_back,
-					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(stretch.since, $1), least(stretch.until, $2))
+				SELECT s.project, s.taken_back, within.part,
+					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(stretch.since, within.since), least(stretch.until, within.until))
 							ELSE yquota_internal.rate(s.allocation, applying.names, s."to") * yquota_internal.microseconds(s.padding) * 0.000001
 					   END AS amount
 				FROM yquota_internal.priced_segment AS s
-				CROSS JOIN LATERAL %s AS stretch
+				CROSS JOIN LATERAL %1$s AS stretch
 				CROSS JOIN LATERAL (
 					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.node, stretch.since,
 														s.execution_type, s.waiting_factor) AS names
 					OFFSET 0) AS applying
-				WHERE ($3 IS NULL OR s.project = $3) %s
+				CROSS JOIN LATERAL %3$s AS within
+				WHERE ($3 IS NULL OR s.project = $3) %2$s
 				  AND (s."from" < $2 AND s."to" > $1 AND s.padding IS NULL
 					   OR s."to" >= $1 AND s."to" < $2 AND s.padding IS NOT NULL)
 			) AS part
-			GROUP BY part.project
-			$query$, stretches, condition);
-COMMENT ON FUNCTION yquota_internal.priced_cost_query(text, text) IS
-	'Return the SQL that computes the cost of projects from priced_segment.  Its parameters are two instants and a project (NULL: all).  An expression gives the parts of a segment, and a condition selects segments';
+			GROUP BY part.project, part.part
+			$query$, stretches, condition,
+			CASE WHEN cuts IS NULL THEN '(SELECT 1 AS part, $1 AS since, $2 AS until)'
+				 ELSE format($parts$(
+					SELECT number AS part, (%1$L::timestamptz[])[number] AS since, (%1$L::timestamptz[])[number + 1] AS until
+					FROM generate_series(
+						width_bucket(CASE WHEN s.padding IS NULL THEN greatest(s."from", $1) ELSE s."to" END, %1$L::timestamptz[]),
+						width_bucket(CASE WHEN s.padding IS NULL THEN least(s."to", $2) - interval '1 microsecond' ELSE s."to" END,
+									 %1$L::timestamptz[])) AS number)$parts$, cuts) END,
+			CASE WHEN cuts IS NULL THEN 'part.project' ELSE $$concat(part.part, ' ', part.project)$$ END);
+COMMENT ON FUNCTION yquota_internal.priced_cost_query(text, text, timestamptz[]) IS
+	'Return the SQL that computes the cost of projects from priced_segment.  Its parameters are two instants and a project (NULL: all).  An expression gives the parts of a segment, and a condition selects segments.  The cost is divided at the ascending instants, if they are given, and the number of the part stands before the project';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)

@@ -61,7 +61,7 @@ CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RET
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
 	'Return instants at intervals of 24 hours, up to the first full quarter-hour after an instant, as far back as costs are known';
 
--- Each day is computed from its single charges.  The sums in archives and roll-ups have no prices.
+-- Days are computed from their single charges.  The sums in archives and roll-ups have no prices.
 CREATE FUNCTION yquota_internal.cost_at_multipliers(cuts timestamptz[], of_project text, multipliers yquota.price[])
 	RETURNS TABLE (part integer, project text, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -69,13 +69,12 @@ CREATE FUNCTION yquota_internal.cost_at_multipliers(cuts timestamptz[], of_proje
 	-- JIT compilation takes longer than the query
 	SET jit = off
 	AS $$
-		SELECT day.number, cost.project, cost.amount
-		FROM generate_series(1, cardinality(cuts) - 1) AS day (number)
-		CROSS JOIN LATERAL yquota_internal.cost_under_terms(
+		SELECT split_part(cost.project, ' ', 1)::integer, substr(cost.project, strpos(cost.project, ' ') + 1), cost.amount
+		FROM yquota_internal.cost_under_terms(
 			yquota_internal.priced_cost_query('(SELECT s."from" AS since, s."to" AS until)', $condition$
 				AND ((SELECT yquota_internal.reads_all())
-					 OR s.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))$condition$),
-			NULL, multipliers, NULL, NULL, cuts[day.number], cuts[day.number + 1], of_project, NULL) AS cost;
+					 OR s.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))$condition$, cuts),
+			NULL, multipliers, NULL, NULL, cuts[1], cuts[cardinality(cuts)], of_project, NULL) AS cost;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_at_multipliers(timestamptz[], text, yquota.price[]) IS
 	'Return the cost between each of some ascending instants and the next one as if the multipliers had been others.  The projects are those that the calling role may see, or one of them';

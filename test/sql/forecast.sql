@@ -68,6 +68,23 @@ SELECT yquota.set_multiplier('GPU', 2);
 -- own pays 2 for its GPU; child pays for 86400 s x 4, a quarter of that for six hours, and 60 s, times half
 SELECT spent_per_day, 86400 * 2 + (64800 * 4 + 21600 * 4 * 0.25 + 60) * 0.5 * 1.5 AS by_hand
 FROM yquota.forecast('family', 1, multiplier => 1.5);
+-- each part costs the same as if it were computed alone; the padding of short lies at an instant between two parts
+INSERT INTO yquota.project (name, quota_mode) VALUES ('high rise', 'NOLIMIT');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'rise', '2026-03-15 11:59+00', 'high rise', '[vcores=1]');
+CREATE FUNCTION pg_temp.cost(cuts timestamptz[]) RETURNS TABLE (part integer, project text, amount numeric) LANGUAGE sql
+	AS 'SELECT * FROM yquota_internal.cost_at_multipliers(cuts, NULL, yquota_internal.assumed_multipliers(1.5, yquota.clock()))';
+WITH instants AS (
+	SELECT '{2026-03-13 12:00+00,2026-03-14 12:00+00,2026-03-15 12:00+00,2026-03-15 12:00:10+00,2026-03-15 18:00+00,2026-03-16 12:00+00}'::timestamptz[] AS at
+), together AS (
+	SELECT cost.* FROM instants, pg_temp.cost(instants.at) AS cost
+), alone AS (
+	SELECT n, cost.project, cost.amount FROM instants, generate_series(1, 5) AS n, pg_temp.cost(instants.at[n : n + 1]) AS cost
+)
+SELECT (SELECT count(*) FROM together) AS together, (SELECT count(*) FROM alone) AS alone,
+	   (SELECT count(*) FROM (TABLE together EXCEPT TABLE alone) AS d) AS different,
+	   (SELECT string_agg(format('%s: %s', part, amount), ', ' ORDER BY part) FROM together WHERE project = 'high rise') AS high_rise,
+	   (SELECT string_agg(format('%s: %s', part, amount), ', ' ORDER BY part) FROM together WHERE project = 'child') AS child;
 ROLLBACK;
 
 -- members see only their projects
