@@ -134,6 +134,15 @@ is(answer(), 'ready', 'the control plane runs');
 my $golden = command('golden');
 command('node', $_, 'True') foreach qw(n1 n2);
 
+# The rights of the connector: it reads, and writes its own Lease.
+my %right = map { $_ => 1 } ((map { ("get -/$_ -", "list -/$_ -", "watch -/$_ -") } qw(pods nodes namespaces)),
+	(map { "get $_ -" } qw(apps/replicasets apps/statefulsets batch/jobs jobset.x-k8s.io/jobsets ray.io/rayclusters)),
+	(map { "$_ coordination.k8s.io/leases yquota" } qw(get update)));
+my @resources = qw(-/pods -/pods/status -/pods/eviction -/pods/binding -/pods/exec -/nodes -/namespaces -/secrets -/configmaps -/serviceaccounts/token apps/replicasets
+	apps/statefulsets apps/deployments batch/jobs jobset.x-k8s.io/jobsets ray.io/rayclusters rbac.authorization.k8s.io/clusterroles coordination.k8s.io/leases);
+my @rights = map { my $resource = $_; map { my $verb = $_; map { "$verb $resource $_" } '-', 'yquota' } qw(get list watch create update patch delete) } @resources;
+is_deeply([ grep { command('may', $_) } @rights ], [ grep { $right{$_} || $right{ s/yquota\z/-/r } } @rights ], 'the manifests give these rights and no others');
+
 # The connector, twice.
 mkdir "$directory/spool-$_" or die "cannot make a directory: $!" foreach 0, 1;
 sub begin_connector

@@ -8,6 +8,7 @@
 //	resize NAME CPU              let a running pod have another size
 //	end NAME                     let a pod succeed
 //	delete NAME                  delete a pod at once
+//	may VERB GROUP/RESOURCE NAME answers whether the connector's account has the right; without a group or a name, -
 //	lease                        answers the Lease of the connector
 //	allow NUMBER                 allow the connector to finish so many pods
 //
@@ -29,6 +30,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -84,7 +86,7 @@ func run(manifests, directory string) (err error) {
 	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}
-	for _, file := range []string{"namespace.yaml", "account.yaml"} {
+	for _, file := range []string{"namespace.yaml", "account.yaml", "connector.yaml"} {
 		if err := c.apply(filepath.Join(manifests, file)); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -97,7 +99,11 @@ func run(manifests, directory string) (err error) {
 
 // resources of the manifests
 var resources = map[string]string{"Namespace": "namespaces", "ServiceAccount": "serviceaccounts", "ClusterRole": "clusterroles",
-	"ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings", "Lease": "leases"}
+	"ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings", "Lease": "leases", "Service": "services",
+	"PodDisruptionBudget": "poddisruptionbudgets", "StatefulSet": "statefulsets"}
+
+// strictly refuses unknown fields.
+var strictly = metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
 
 // apply creates the objects of a manifest, in the namespace that kustomize gives them.
 func (c *cluster) apply(path string) error {
@@ -117,9 +123,9 @@ func (c *cluster) apply(path string) error {
 		kind := object.GroupVersionKind()
 		resource := c.dynamic.Resource(schema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: resources[kind.Kind]})
 		if kind.Kind == "Namespace" || strings.HasPrefix(kind.Kind, "Cluster") {
-			_, err = resource.Create(c.ctx, object, metav1.CreateOptions{})
+			_, err = resource.Create(c.ctx, object, strictly)
 		} else {
-			_, err = resource.Namespace(namespace).Create(c.ctx, object, metav1.CreateOptions{})
+			_, err = resource.Namespace(namespace).Create(c.ctx, object, strictly)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", kind.Kind, err)
@@ -139,6 +145,20 @@ func (c *cluster) writeAccount(config *rest.Config, path string) error {
 	account.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
 	account.CurrentContext = "test"
 	return clientcmd.WriteToFile(*account, path)
+}
+
+// may returns whether the connector's account has a right.
+func (c *cluster) may(verb, resource, object string) (bool, error) {
+	group, resource, _ := strings.Cut(resource, "/")
+	resource, subresource, _ := strings.Cut(resource, "/")
+	review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(c.ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:" + namespace + ":" + name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: strings.Trim(group, "-"),
+				Resource: resource, Subresource: subresource, Name: strings.Trim(object, "-")}}}, metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return review.Status.Allowed, nil
 }
 
 // obey carries out commands until there are no more.
@@ -177,6 +197,8 @@ func (c *cluster) do(words []string) (any, error) {
 	case "delete":
 		none := int64(0)
 		return nil, c.client.CoreV1().Pods(liveIn).Delete(c.ctx, words[1], metav1.DeleteOptions{GracePeriodSeconds: &none})
+	case "may":
+		return c.may(words[1], words[2], words[3])
 	case "lease":
 		return c.client.CoordinationV1().Leases(namespace).Get(c.ctx, name, metav1.GetOptions{})
 	case "allow":
