@@ -278,6 +278,10 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				  DETAIL = format('The window goes from %s to %s.', "from", "to");
 	END IF;
+	IF (SELECT count(*) FROM unnest(by) AS name WHERE name ^@ 'tag:') > 50 THEN
+		RAISE EXCEPTION 'cannot group costs by more than 50 tags'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 	SELECT name INTO unknown
 	FROM unnest(by) name
 	WHERE name IS NULL OR name <> ALL (known) AND name !~ '^tag:.'

@@ -158,6 +158,8 @@ SELECT tags, amount FROM yquota.cost_between('-infinity', '2026-03-03', '{tag:te
 SELECT yquota.set_application_tags('app_7', '{team=search}');
 SELECT * FROM yquota.usage_between('2026-03-02', 'infinity', '{tag:team}');
 SELECT * FROM yquota.cost_between('2026-03-02', 'infinity', '{tag:team,node}');
+SELECT count(*) FROM yquota.cost_between('2026-03-02', 'infinity', ARRAY(SELECT 'tag:' || n FROM generate_series(1, 50) AS n));
+SELECT count(*) FROM yquota.usage_between('2026-03-02', 'infinity', ARRAY(SELECT 'tag:' || n FROM generate_series(1, 51) AS n));
 
 --
 -- Retention: a row stays while the ledger, the archived history, a container or an application needs it.
