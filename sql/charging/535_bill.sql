@@ -261,7 +261,8 @@ BEGIN
 		HAVING count(*) > 0
 		UNION ALL
 		SELECT entry.place, entry.item, entry.subject, entry.queue, entry.username, entry.application_id, entry.corrected_period,
-			   CASE WHEN entry.corrected_period IS NOT NULL THEN (entry.of_line).number END, entry.reason, entry.grant_id,
+			   -- a project that was inserted later has no bill of the corrected period
+			   CASE WHEN entry.corrected_period IS NOT NULL THEN nullif((entry.of_line).number, bill.number) END, entry.reason, entry.grant_id,
 			   entry.resource_type, entry.resource_seconds,
 			   yquota_internal.bill_unit_price(entry.resource_seconds, yquota_internal.bill_unit_size(entry.resource_type), entry.amount, entry.of_line),
 			   entry.amount, (entry.of_line).currency, entry.rounded

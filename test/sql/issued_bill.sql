@@ -99,5 +99,13 @@ INSERT INTO yquota.billing_currency (code, symbol, credits_per_unit) VALUES ('EU
 RESET ROLE;
 SELECT yquota.disallow_role('yquota_issued_bill_member', 'member', 'lab.ml');
 DROP ROLE yquota_issued_bill_member;
+
+-- A correction of a period names no bill if the project was inserted after that period had been closed.
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'n1', '2026-05-20 08:00+00', 'new', 'app_6', 'ann', 'root.a', '[vcores=1]'), ('CONTAINER_FINISH', 'n1', '2026-05-20 09:00+00', NULL, NULL, NULL, NULL, NULL);
+SELECT yquota.quota_compute();
+SELECT yquota.set_clock('2026-06-03 09:00+00');
+SELECT closed_at FROM yquota.close_period(date '2026-06-03');
+SELECT line, item, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('new', '2026-06-03');
 \c postgres
 DROP DATABASE yquota_issued_bill;
