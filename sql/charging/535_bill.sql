@@ -52,7 +52,18 @@ BEGIN
 		RAISE EXCEPTION 'project and period of a bill must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	PERFORM yquota_internal.check_visible_project(project);
+	-- a project that was never charged may have been deleted or renamed since
+	IF NOT EXISTS (SELECT FROM (SELECT p.name FROM yquota.project AS p
+								UNION ALL
+								SELECT issued.project FROM yquota.issued_bill AS issued
+								WHERE issued.ends_at = check_bill.ends_at) AS billed
+				   WHERE billed.name = check_bill.project
+					 AND (yquota_internal.reads_all() OR billed.name = ANY (yquota_internal.readable_projects()))) THEN
+		PERFORM yquota_internal.check_visible_project(project);
+		RAISE EXCEPTION 'permission denied for bills of project "%"', project
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Operators see the credit of all projects, but not the bills.';
+	END IF;
 	PERFORM FROM yquota_internal.billed_period(ends_at);
 END
 $$;

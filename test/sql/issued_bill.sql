@@ -97,6 +97,16 @@ SET ROLE yquota_issued_bill_member;
 SELECT number FROM yquota.issued_bill ORDER BY ends_at;
 INSERT INTO yquota.billing_currency (code, symbol, credits_per_unit) VALUES ('EUR', 'E', 1);
 RESET ROLE;
+-- operators see the credit of all projects, but no bills of other projects
+SELECT yquota.allow_role('yquota_issued_bill_member', 'operator');
+SET ROLE yquota_issued_bill_member;
+SELECT remaining IS NOT NULL AS sees_credit FROM yquota.balance_at('lab', '2026-04-01');
+SELECT count(*) FROM yquota.bill('lab.ml', '2026-04-01');
+SELECT count(*) FROM yquota.bill('lab', '2026-04-01', 'application');
+SELECT yquota.bill_html('lab', '2026-04-01');
+SELECT count(*) FROM yquota.bill_by_calendar('lab', '2026-04-01');
+RESET ROLE;
+SELECT yquota.disallow_role('yquota_issued_bill_member', 'operator');
 SELECT yquota.disallow_role('yquota_issued_bill_member', 'member', 'lab.ml');
 DROP ROLE yquota_issued_bill_member;
 
@@ -104,8 +114,18 @@ DROP ROLE yquota_issued_bill_member;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'n1', '2026-05-20 08:00+00', 'new', 'app_6', 'ann', 'root.a', '[vcores=1]'), ('CONTAINER_FINISH', 'n1', '2026-05-20 09:00+00', NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.quota_compute();
+INSERT INTO yquota.project (name) VALUES ('spare'), ('unused');
 SELECT yquota.set_clock('2026-06-03 09:00+00');
 SELECT closed_at FROM yquota.close_period(date '2026-06-03');
 SELECT line, item, corrected_period, corrected_bill, reason, amount, rounded FROM yquota.bill('new', '2026-06-03');
+-- bills of projects that have been deleted or renamed
+DELETE FROM yquota.project WHERE name = 'spare';
+UPDATE yquota.project SET name = 'renamed' WHERE name = 'unused';
+SELECT issued.number, line, item, amount, rounded
+FROM yquota.issued_bill AS issued CROSS JOIN yquota.bill(issued.project, issued.ends_at)
+WHERE issued.project IN ('spare', 'unused') ORDER BY issued.number, line;
+SELECT yquota.bill_html('spare', '2026-06-03') ~ '<h1>Bill 2026-06-02/north/spare, 2 June 2026</h1>' AS named;
+SELECT count(*) FROM yquota.bill_by_calendar('spare', '2026-06-03');
+SELECT * FROM yquota.bill('spare', '2026-06-02');
 \c postgres
 DROP DATABASE yquota_issued_bill;
