@@ -13,6 +13,8 @@ CREATE TABLE yquota_internal.billed_charge (
 	amount numeric NOT NULL
 );
 CREATE INDEX billed_charge_project_idx ON yquota_internal.billed_charge (project, until);
+-- finds what has been billed for a period, before close_period() corrects it
+CREATE INDEX billed_charge_charged_until_idx ON yquota_internal.billed_charge (charged_until);
 COMMENT ON TABLE yquota_internal.billed_charge IS
 	'Charges on the bill of a period, and corrections of earlier bills: changes since the previous bills, by the resource type that was charged.  Append-only.  The sum of all changes of a period is what was charged for it';
 COMMENT ON COLUMN yquota_internal.billed_charge.until IS 'end of the period of the bill';
