@@ -40,7 +40,7 @@ my %values = (
 		q('1'::jsonb), q((repeat('[', 1000) || repeat(']', 1000))::jsonb), q(jsonb_build_object('vcores', repeat('9', 100000)))
 	],
 	'jsonb[]' => [
-		q('{"{\"ann\": 1, \"bob\": 2}"}'::jsonb[]), 'NULL', q('{}'::jsonb[]), q('{NULL}'::jsonb[]), q('{null,1,"[]"}'::jsonb[]),
+		q(ARRAY['{"ann": 1, "bob": 2}'::jsonb]), 'NULL', q('{}'::jsonb[]), q('{NULL}'::jsonb[]), q('{null,1,"[]"}'::jsonb[]),
 		q(array_fill('{}'::jsonb, ARRAY[10000]))
 	],
 	name => [ q('charge'::name), 'NULL', q(''::name), q('"; DROP TABLE x; --'::name) ],
