@@ -165,13 +165,13 @@ COMMENT ON FUNCTION yquota_internal.round_for_bill(numeric, yquota.issued_bill) 
 
 CREATE FUNCTION yquota_internal.bill_unit(resource_type text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE resource_type WHEN 'vcores' THEN 'core-hours' WHEN 'memory-mb' THEN 'GiB-hours' WHEN 'yarn.io/gpu' THEN 'GPU-hours'
-							  ELSE resource_type || '-hours' END;
+	RETURN CASE WHEN resource_type IN ('vcores', 'cpu-milli') THEN 'core-hours' WHEN resource_type = 'memory-mb' THEN 'GiB-hours'
+				WHEN resource_type IN ('yarn.io/gpu', 'gpu-milli') THEN 'GPU-hours' ELSE resource_type || '-hours' END;
 COMMENT ON FUNCTION yquota_internal.bill_unit(text) IS 'Return the unit of a resource type on bills';
 
 CREATE FUNCTION yquota_internal.bill_unit_size(resource_type text) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE resource_type WHEN 'memory-mb' THEN 3686400 ELSE 3600 END;
+	RETURN CASE WHEN resource_type = 'memory-mb' THEN 3686400 WHEN resource_type IN ('cpu-milli', 'gpu-milli') THEN 3600000 ELSE 3600 END;
 COMMENT ON FUNCTION yquota_internal.bill_unit_size(text) IS
 	'Return the native units times seconds in a unit of a resource type on bills';
 

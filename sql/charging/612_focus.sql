@@ -79,10 +79,12 @@ CREATE VIEW yquota_internal.focus_sku AS
 		   jsonb_build_object('x_PriceGroup', type.price_group) AS details
 	FROM yquota.resource_type AS type
 	CROSS JOIN LATERAL (
-		SELECT CASE type.name WHEN 'memory-mb' THEN 'Memory' WHEN 'vcores' THEN 'Core' WHEN 'yarn.io/gpu' THEN 'GPU' ELSE type.name END || ' Usage' AS meter,
-			   CASE type.name WHEN 'memory-mb' THEN 'GiB' WHEN 'vcores' THEN 'Core' WHEN 'yarn.io/gpu' THEN 'GPU' ELSE 'Unit' END AS name,
+		SELECT CASE type.name WHEN 'memory-mb' THEN 'Memory' WHEN 'vcores' THEN 'Core' WHEN 'cpu-milli' THEN 'Core'
+							  WHEN 'yarn.io/gpu' THEN 'GPU' WHEN 'gpu-milli' THEN 'GPU' ELSE type.name END || ' Usage' AS meter,
+			   CASE type.name WHEN 'memory-mb' THEN 'GiB' WHEN 'vcores' THEN 'Core' WHEN 'cpu-milli' THEN 'Core'
+							  WHEN 'yarn.io/gpu' THEN 'GPU' WHEN 'gpu-milli' THEN 'GPU' ELSE 'Unit' END AS name,
 			   CASE type.name WHEN 'memory-mb' THEN 'MiB' WHEN 'vcores' THEN 'Core' WHEN 'yarn.io/gpu' THEN 'GPU' ELSE 'Unit' END AS native_name,
-			   CASE type.name WHEN 'memory-mb' THEN 1024::numeric ELSE 1 END AS per_hour
+			   CASE type.name WHEN 'memory-mb' THEN 1024::numeric WHEN 'cpu-milli' THEN 1000 WHEN 'gpu-milli' THEN 1000 ELSE 1 END AS per_hour
 	) AS unit;
 COMMENT ON VIEW yquota_internal.focus_sku IS
 	'Resource types as the SKUs of focus_cost, with the units of their quantities';
