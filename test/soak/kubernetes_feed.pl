@@ -18,7 +18,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 use WorkerNode;
 
-use constant { LEASE_S => 4, GIVE_UP_S => 240, FILLERS => 12 };
+use constant { LEASE_S => 4, GIVE_UP_S => 240, OBSERVED_WITHIN_S => 30, FILLERS => 12 };
 
 my $programs = "$ENV{YQUOTA_STAGE}/../kubernetes";
 plan skip_all => 'go is not installed' if system('command -v go >/dev/null') != 0;
@@ -319,7 +319,7 @@ begin_connector(0);
 wait_for('a comparison waits for a person', sub { return sql("SELECT problem FROM yquota.feed_status WHERE source = 'kubernetes'") =~ /would finish 5 of 19 pods/; });
 ok(!(grep { has_ended("filler-$_") } 1 .. FILLERS), 'until then nothing is finished');
 command('allow', 4);
-sleep 6;
+sleep 3;
 ok(!has_ended('filler-1'), 'a person has allowed too little');
 command('allow', 5);
 wait_for('pods are finished when a person allows it', sub { return !(grep { !has_ended("filler-$_") } 1 .. 5); });
@@ -351,14 +351,14 @@ foreach my $name (sort keys %live)
 	push @wrong, "$name has " . @updates . ' updates' if @updates != @sizes - 1;
 	push @wrong, "$name ends at $finish->[1], not at $pod->{end}" if $pod->{end} && $finish->[1] ne $pod->{end};
 	push @wrong, "$name ends at $finish->[2], not after $pod->{ends_after}"
-	  if $pod->{ends_after} && !$pod->{end_exactly} && ($finish->[2] < $pod->{ends_after} * 1_000_000 || $finish->[2] > ($pod->{ends_after} + 5) * 1_000_000);
+	  if $pod->{ends_after} && !$pod->{end_exactly} && ($finish->[2] < $pod->{ends_after} * 1_000_000 || $finish->[2] > ($pod->{ends_after} + OBSERVED_WITHIN_S) * 1_000_000);
 	push @wrong, "$name ends at $finish->[2], not when it was last seen, at $pod->{end_exactly}"
 	  if $pod->{end_exactly} && $finish->[2] != sql("SELECT (extract(epoch FROM timestamptz '$pod->{end_exactly}') * 1000000)::bigint");
 	my @bounds = (@{ $start }[2], (map { $_->[2] } @updates), $finish->[2]);
 	foreach my $i (0 .. $#sizes)
 	{
 		push @wrong, "$name changes at $bounds[$i], not after $sizes[$i]{after}"
-		  if $i && ($bounds[$i] < $sizes[$i]{after} * 1_000_000 || $bounds[$i] > ($sizes[$i]{after} + 5) * 1_000_000);
+		  if $i && ($bounds[$i] < $sizes[$i]{after} * 1_000_000 || $bounds[$i] > ($sizes[$i]{after} + OBSERVED_WITHIN_S) * 1_000_000);
 		my $rate = $sizes[$i]{cpu} * 1024 > $pod->{memory} * 1000 ? $sizes[$i]{cpu} * 1024 : $pod->{memory} * 1000;
 		$charged += ($bounds[ $i + 1 ] - $bounds[$i]) * $rate;
 	}

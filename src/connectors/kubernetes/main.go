@@ -41,8 +41,6 @@ const (
 	// A replica that does not lead keeps its records for so many durations of the Lease.
 	heldDurations = 4
 	tick          = time.Second
-	// time between two looks for a person's allowance
-	allowanceInterval = 5 * time.Second
 )
 
 func main() {
@@ -283,7 +281,7 @@ func (c *connector) lead(ctx context.Context, session *database.Session, lastRen
 	reconciler := &cluster.Reconciler{Client: c.client, Pods: c.pods, Spool: c.spool, Session: session, Settings: c.settings, Metrics: c.metrics,
 		AsOf: lastRenewal}
 	compare := every(c.settings.Reconcile.Interval.Duration, func() error { return reconciler.Compare(ctx) })
-	compareWaiting := every(allowanceInterval, func() error {
+	compareWaiting := every(c.settings.ComputeInterval.Duration, func() error {
 		if !reconciler.Waits() {
 			return nil
 		}
