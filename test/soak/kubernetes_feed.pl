@@ -58,7 +58,8 @@ CREATE ROLE feeder LOGIN;
 SELECT yquota.allow_role('feeder', 'operator');
 INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES
 	('cpu-milli', 'GENERAL', 1, 1000), ('nvidia.com/gpu', 'GPU', 10, 1);
-INSERT INTO yquota.project (name) VALUES ('science'), ('shop');
+INSERT INTO yquota.project (name) VALUES ('science'), ('shop'), ('Not a name of Kubernetes');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('science', 1000000.125, 'a year of work');
 SQL
 
 sub sql { return $node->safe_psql('work', $_[0]); }
@@ -137,9 +138,11 @@ command('node', $_, 'True') foreach qw(n1 n2);
 # The rights of the connector: it reads, and writes its own Lease.
 my %right = map { $_ => 1 } ((map { ("get -/$_ -", "list -/$_ -", "watch -/$_ -") } qw(pods nodes namespaces)),
 	(map { "get $_ -" } qw(apps/replicasets apps/statefulsets batch/jobs jobset.x-k8s.io/jobsets ray.io/rayclusters)),
+	(map { "$_ yquota.io/yquotas -" } qw(get list watch create delete)), 'update yquota.io/yquotas/status -',
 	(map { "$_ coordination.k8s.io/leases yquota" } qw(get update)));
 my @resources = qw(-/pods -/pods/status -/pods/eviction -/pods/binding -/pods/exec -/nodes -/namespaces -/secrets -/configmaps -/serviceaccounts/token apps/replicasets
-	apps/statefulsets apps/deployments batch/jobs jobset.x-k8s.io/jobsets ray.io/rayclusters rbac.authorization.k8s.io/clusterroles coordination.k8s.io/leases);
+	apps/statefulsets apps/deployments batch/jobs jobset.x-k8s.io/jobsets ray.io/rayclusters rbac.authorization.k8s.io/clusterroles coordination.k8s.io/leases yquota.io/yquotas
+	yquota.io/yquotas/status);
 my @rights = map { my $resource = $_; map { my $verb = $_; map { "$verb $resource $_" } '-', 'yquota' } qw(get list watch create update patch delete) } @resources;
 is_deeply([ grep { command('may', $_) } @rights ], [ grep { $right{$_} || $right{ s/yquota\z/-/r } } @rights ], 'the manifests give these rights and no others');
 
@@ -156,6 +159,7 @@ sub begin_connector
 spool: {directory: $directory/spool-$number}
 lease: {namespace: yquota, duration: @{[LEASE_S]}s}
 compute_interval: 1s
+balance_interval: 1s
 listen: "127.0.0.1:0"
 YAML
 	}
@@ -369,6 +373,19 @@ my %charged = map { $_->[0] => $_->[1] } lines('SELECT container_id, trim_scale(
 is_deeply({ map { $_ => $charged{$_} } keys %expected }, \%expected, 'every pod costs what the account says, to the last digit');
 is(sql('SELECT count(*) FROM yquota.event_reject'), 0, 'no event is set aside');
 is(sql('SELECT count(*) FROM yquota.verify()'), 0, 'the books are right');
+
+# The balances in the cluster.
+my $written = sub {
+	return join "\n", sort map { join '|', $_->{metadata}{name} =~ s/\.[0-9a-f]{16}\z//r, @{ $_->{status} }{qw(project granted spent remaining burnRate)} } @{ command('balances')->{items} };
+};
+my $balances = join "\n", sort split /\n/, sql(<<'SQL');
+SELECT CASE WHEN project LIKE 'Not%' THEN 'project-not-a-name-of-kubernetes' ELSE project END, project, trim_scale(granted), trim_scale(charged + accrued),
+	   trim_scale(remaining), 0
+FROM yquota.project_balance
+SQL
+wait_for('balances of projects are in the cluster', sub { return $written->() eq $balances; });
+sql("DELETE FROM yquota.project WHERE name LIKE 'Not%'");
+wait_for('the balance of a project that is gone is removed', sub { return $written->() !~ /Not/; });
 
 # The rest of the spool of a replica that did not lead changes nothing.
 my $books = 'SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project';

@@ -19,6 +19,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -85,11 +86,15 @@ func run(ctx context.Context, file, kubeconfig string, isDry bool) error {
 	if err != nil {
 		return err
 	}
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
 	metadataClient, err := metadata.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	c := &connector{settings: s, mapper: mapper, client: client, owners: cluster.NewOwners(metadataClient, s.Mapping)}
+	c := &connector{settings: s, mapper: mapper, client: client, dynamic: dynamicClient, owners: cluster.NewOwners(metadataClient, s.Mapping)}
 	if isDry {
 		return c.dryRun(ctx)
 	}
@@ -116,6 +121,7 @@ type connector struct {
 	settings settings.Settings
 	mapper   *mapping.Mapper
 	client   kubernetes.Interface
+	dynamic  dynamic.Interface
 	owners   *cluster.Owners
 	metrics  *monitor.Metrics
 	pods     *cluster.Pods
@@ -294,8 +300,10 @@ func (c *connector) lead(ctx context.Context, session *database.Session, lastRen
 		return sender.Compute(ctx, session, c.settings.Source)
 	})
 	nodes := every(tick, func() error { return cluster.SendNodes(ctx, session, c.nodes) })
+	writer := &cluster.Balances{Client: c.dynamic, Session: session}
+	balances := every(c.settings.BalanceInterval.Duration, func() error { return writer.Write(ctx) })
 	for ctx.Err() == nil {
-		for _, do := range []func() error{nodes, compare, compareWaiting, compute} {
+		for _, do := range []func() error{nodes, compare, compareWaiting, compute, balances} {
 			if err := do(); err != nil && ctx.Err() == nil {
 				slog.Error("the leader failed; trying again", "error", err)
 			}

@@ -9,6 +9,7 @@
 //	end NAME                     let a pod succeed
 //	delete NAME                  delete a pod at once
 //	may VERB GROUP/RESOURCE NAME answers whether the connector's account has the right; without a group or a name, -
+//	balances                     answers the balances that the connector has written
 //	lease                        answers the Lease of the connector
 //	allow NUMBER                 allow the connector to finish so many pods
 //
@@ -86,7 +87,7 @@ func run(manifests, directory string) (err error) {
 	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}
-	for _, file := range []string{"namespace.yaml", "account.yaml", "connector.yaml"} {
+	for _, file := range []string{"namespace.yaml", "crd.yaml", "account.yaml", "connector.yaml"} {
 		if err := c.apply(filepath.Join(manifests, file)); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -100,7 +101,7 @@ func run(manifests, directory string) (err error) {
 // resources of the manifests
 var resources = map[string]string{"Namespace": "namespaces", "ServiceAccount": "serviceaccounts", "ClusterRole": "clusterroles",
 	"ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings", "Lease": "leases", "Service": "services",
-	"PodDisruptionBudget": "poddisruptionbudgets", "StatefulSet": "statefulsets"}
+	"CustomResourceDefinition": "customresourcedefinitions", "PodDisruptionBudget": "poddisruptionbudgets", "StatefulSet": "statefulsets"}
 
 // strictly refuses unknown fields.
 var strictly = metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
@@ -122,7 +123,7 @@ func (c *cluster) apply(path string) error {
 		}
 		kind := object.GroupVersionKind()
 		resource := c.dynamic.Resource(schema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: resources[kind.Kind]})
-		if kind.Kind == "Namespace" || strings.HasPrefix(kind.Kind, "Cluster") {
+		if kind.Kind == "Namespace" || kind.Kind == "CustomResourceDefinition" || strings.HasPrefix(kind.Kind, "Cluster") {
 			_, err = resource.Create(c.ctx, object, strictly)
 		} else {
 			_, err = resource.Namespace(namespace).Create(c.ctx, object, strictly)
@@ -199,6 +200,8 @@ func (c *cluster) do(words []string) (any, error) {
 		return nil, c.client.CoreV1().Pods(liveIn).Delete(c.ctx, words[1], metav1.DeleteOptions{GracePeriodSeconds: &none})
 	case "may":
 		return c.may(words[1], words[2], words[3])
+	case "balances":
+		return c.dynamic.Resource(schema.GroupVersionResource{Group: "yquota.io", Version: "v1alpha1", Resource: "yquotas"}).List(c.ctx, metav1.ListOptions{})
 	case "lease":
 		return c.client.CoordinationV1().Leases(namespace).Get(c.ctx, name, metav1.GetOptions{})
 	case "allow":
