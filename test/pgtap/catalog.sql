@@ -347,5 +347,10 @@ FROM sealed, unnest(ARRAY[child, parent]) AS relation;
 SELECT is(has_function_privilege('public', signature, 'EXECUTE'), false, format('%s must be granted', signature))
 FROM unnest('{"yquota.seal_history()","yquota.archive(regclass,timestamptz)"}'::text[]) AS signature;
 
+-- close_period() looks for the billed charges of each period that it corrects.
+SELECT isnt_empty($$SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+					WHERE i.indrelid = 'yquota_internal.billed_charge'::regclass AND a.attname = 'charged_until'$$,
+				  'an index finds the billed charges of a period');
+
 SELECT * FROM finish();
 ROLLBACK;
