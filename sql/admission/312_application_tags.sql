@@ -1,4 +1,4 @@
--- Setting tags of applications (charging/205_application_tags.sql), by a submission or by a feed.
+-- A submission or a feed sets tags of applications (charging/205_application_tags.sql).
 
 CREATE FUNCTION yquota_internal.read_tags(tags text[]) RETURNS jsonb
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -41,18 +41,18 @@ BEGIN
 			RAISE EXCEPTION 'application "%" already has another value of tag "%"', id, other
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					  DETAIL = format('The value is "%s".', known ->> other),
-					  HINT = 'The first value of a tag stays.';
+					  HINT = 'The first value of a tag cannot be changed.';
 		END IF;
 		UPDATE yquota.application_tags AS t SET tags = known || given WHERE t.application_id = id;
 	END IF;
 	IF yquota_internal.has_been_charged(id) THEN
 		RAISE EXCEPTION 'application "%" has already been charged', id
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				  DETAIL = 'Tags are fixed at the first charge of an application.',
-				  HINT = 'Set them when the application is submitted, or before one of its containers changes or ends.';
+				  DETAIL = 'Tags of an application cannot change after its first charge.',
+				  HINT = 'Set tags when the application is submitted, or before one of its containers changes or ends.';
 	END IF;
 	RETURN coalesce(known, '{}') || given;
 END
 $$;
 COMMENT ON FUNCTION yquota.set_application_tags(text, text[]) IS
-	'Set tags of an application, by which reports of costs group.  A tag has the form key=value; without = its value is empty.  The first value of a key stays.  Keys can be added until the first charge of the application.  Returns all tags of the application';
+	'Set tags of an application, by which reports group costs.  A tag has the form key=value.  A tag without = has an empty value.  The first value of a key cannot be changed.  Keys can be added until the first charge of the application.  Returns all tags of the application';

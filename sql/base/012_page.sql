@@ -191,7 +191,7 @@ CREATE FUNCTION yquota_internal.chart_mark(amount numeric, label text, frame yqu
 			FROM (SELECT yquota_internal.chart_y(amount, frame) AS y) AS mark);
 COMMENT ON FUNCTION yquota_internal.chart_mark(numeric, text, yquota_internal.chart_frame) IS 'Draw a dashed line at an amount, with a label below it';
 
--- Values of a chart for readers: a text at each bar and point, and a file.  Amounts are exact there.
+-- A chart has its exact amounts as values: a title at each bar and point, and a CSV file.
 
 CREATE TYPE yquota_internal.chart_row AS (
 	"from" timestamptz,
@@ -217,9 +217,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.chart_span_text(timestamptz, timestamptz, text) IS
 	'Format a range of time to the minute; a full day is a date';
 
--- Browsers show the title under the mouse, and screen readers read it.  The text above the chart has three amounts at
--- most, and appears for the bar that has the focus.  A chart of more than 101 rows has fifty values.  Each of these
--- values tells the least and the largest amounts of neighbouring rows.
+-- Browsers show the title under the mouse, and screen readers read it.  The text above the chart appears for the bar
+-- that has the focus, and has three amounts at most.  A chart of more than 101 rows has fifty values, each with the
+-- least and the largest amounts of neighbouring rows.
 CREATE FUNCTION yquota_internal.chart_values(
 	rows yquota_internal.chart_row[], names text[], unit text, is_stacked boolean, frame yquota_internal.chart_frame) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.chart_file(title text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN btrim(regexp_replace(lower(title COLLATE "C"), '[^a-z0-9]+' COLLATE "C", '-', 'g'), '-');
-COMMENT ON FUNCTION yquota_internal.chart_file(text) IS 'Return the name of the file of a chart, without its end; also the target of the link past the chart';
+COMMENT ON FUNCTION yquota_internal.chart_file(text) IS 'Return the name of the file of a chart, without its extension.  The link past the chart has the same name as its target';
 
 CREATE FUNCTION yquota_internal.chart(
 	title text, axis text, frame yquota_internal.chart_frame, unit text, body text, legend text,

@@ -1,5 +1,5 @@
 -- Charges on bills, with the quantities that were paid for.  Prices and outages decide which resource a charge pays
--- for, and may change later.  Bills must not change, so close_period() stores what they show.
+-- for, and may change later.  Bills must not change, so close_period() stores their charges.
 
 CREATE TABLE yquota_internal.billed_charge (
 	until timestamptz NOT NULL,
@@ -16,7 +16,7 @@ CREATE INDEX billed_charge_project_idx ON yquota_internal.billed_charge (project
 -- finds what has been billed for a period, before close_period() corrects it
 CREATE INDEX billed_charge_charged_until_idx ON yquota_internal.billed_charge (charged_until);
 COMMENT ON TABLE yquota_internal.billed_charge IS
-	'Charges on the bill of a period, and corrections of earlier bills: changes since the previous bills, by the resource type that was charged.  Append-only.  The sum of all changes of a period is what was charged for it';
+	'Charges on the bills of a period, and corrections of earlier bills, by the resource type that was charged.  A correction is the change since the previous bills.  Append-only.  Rows with the same charged_until add up to the charges of that period';
 COMMENT ON COLUMN yquota_internal.billed_charge.until IS 'end of the period of the bill';
 COMMENT ON COLUMN yquota_internal.billed_charge.charged_until IS 'end of the period in which the resources were held; earlier than until for a correction';
 COMMENT ON COLUMN yquota_internal.billed_charge.resource_type IS 'resource type that was charged; NULL for a part of the amount that the timelines do not explain';
@@ -42,7 +42,7 @@ CREATE INDEX archived_quantity_period_idx ON yquota_internal.archived_quantity (
 COMMENT ON TABLE yquota_internal.archived_quantity IS
 	'Archived ledger rows added up by billing period and by the resource type that was charged, for bills that are issued later';
 COMMENT ON COLUMN yquota_internal.archived_quantity.archived_through IS 'as in opening_balance';
-COMMENT ON COLUMN yquota_internal.archived_quantity.period_from IS 'as in archived_cost; no row where it is infinity there';
+COMMENT ON COLUMN yquota_internal.archived_quantity.period_from IS 'as in archived_cost, but never infinity';
 COMMENT ON COLUMN yquota_internal.archived_quantity.booked_after IS 'as in archived_cost';
 COMMENT ON COLUMN yquota_internal.archived_quantity.resource_type IS 'as in billed_charge';
 COMMENT ON COLUMN yquota_internal.archived_quantity.resource_seconds IS 'native units times seconds that were paid for';

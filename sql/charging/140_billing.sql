@@ -73,7 +73,7 @@ CREATE TABLE yquota.billing_currency (
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota.billing_currency IS
-	'Timeline of the currency of bills.  A bill is in the currency in force at the end of its period, or in credits if there is none';
+	'Timeline of the currency of bills.  A bill is in the currency in force at the last instant of its period, or in credits if there is none';
 COMMENT ON COLUMN yquota.billing_currency.effective_at IS 'primary key; default the clock. Not before the end of the last closed period';
 COMMENT ON COLUMN yquota.billing_currency.code IS 'code of ISO 4217, such as EUR: three capital letters';
 COMMENT ON COLUMN yquota.billing_currency.symbol IS 'symbol on printed bills, not empty, no control characters';
@@ -111,10 +111,10 @@ BEGIN
 	PERFORM yquota_internal.lock_pricing();
 	SELECT max(period.until) INTO closed_until FROM yquota.closed_period AS period;
 	IF changed_from < closed_until THEN
-		RAISE EXCEPTION 'currency of bills cannot change at % any more', changed_from
+		RAISE EXCEPTION 'currency of bills can no longer change at %', changed_from
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('Periods are closed until %s.', closed_until),
-				HINT = 'Insert a row that is effective from then on or later.';
+				HINT = 'Insert a row that is effective at this instant or later.';
 	ELSIF TG_OP <> 'DELETE' THEN
 		NEW.set_by := session_user;
 		NEW.set_at := clock_timestamp();

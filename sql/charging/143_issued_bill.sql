@@ -21,7 +21,7 @@ COMMENT ON TABLE yquota.issued_bill IS
 	'Bills of closed periods: one row per project and period.  Append-only';
 COMMENT ON COLUMN yquota.issued_bill.project IS 'key; name of the project when the bill was issued';
 COMMENT ON COLUMN yquota.issued_bill.ends_at IS 'key; end of the period, as in billing_period';
-COMMENT ON COLUMN yquota.issued_bill.number IS 'number of the bill, such as 2026-03/atlas, or 2026-03/north/atlas in a cluster that has a name. The number of a period that is not a month has the last day of the period instead: 2026-03-15/atlas';
+COMMENT ON COLUMN yquota.issued_bill.number IS 'number of the bill, such as 2026-03/atlas, or 2026-03/north/atlas in a cluster that has a name. If the period is not a month, the number begins with the last day of the period: 2026-03-15/atlas';
 COMMENT ON COLUMN yquota.issued_bill.cluster IS 'name of the cluster when the bill was issued';
 COMMENT ON COLUMN yquota.issued_bill.starts_at IS 'end of the previous period; -infinity for the first period';
 COMMENT ON COLUMN yquota.issued_bill.issued_at IS 'clock when the period was closed';

@@ -254,7 +254,7 @@ BEGIN
 	ELSIF TG_OP = 'INSERT' THEN
 		names := ARRAY(SELECT fresh.name FROM new_nodes AS fresh);
 	ELSE
-		-- the plan is kept for any number of nodes, and a join could be planned as nested loops
+		-- the plan is kept for any number of nodes: a join in this query could have nested loops
 		names := ARRAY(SELECT listed.name
 					   FROM (SELECT stale.name, stale.label, false AS is_new FROM old_nodes AS stale
 							 UNION ALL
@@ -293,7 +293,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_labels() IS
-	'Write the new labels of nodes into their history, which settles the nodes'' containers again.  Also begin the capacity of new nodes';
+	'Write the new labels of nodes into their history, which settles the nodes'' containers again.  Also record the first capacity of new nodes';
 
 CREATE TRIGGER lock_labels BEFORE INSERT OR UPDATE OF name, label ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();

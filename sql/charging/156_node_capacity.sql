@@ -1,9 +1,9 @@
 -- Capacity of the cluster: the resources that RUNNING nodes offer.
 --
--- The timeline of each node is written by the triggers that find changed nodes: record_labels() for new nodes, and
--- change_nodes() for all other changes (scheduler/380_scheduler.sql).  A heartbeat that changes neither total nor
--- state costs nothing more.  Labels are in node_label_history.  A label that is corrected later therefore also moves
--- the node's capacity to the right label.
+-- The triggers that find changed nodes write the timeline of each node: record_labels() for new nodes, and
+-- change_nodes() for all other changes (scheduler/380_scheduler.sql).  A heartbeat that changes neither total nor state
+-- costs nothing more.  Labels are in node_label_history.  So a later correction of a label also moves the node's
+-- capacity to this label.
 
 CREATE TABLE yquota_internal.node_capacity (
 	node text COLLATE "C" NOT NULL,
@@ -17,7 +17,8 @@ COMMENT ON COLUMN yquota_internal.node_capacity.node IS 'key; the rows of a dele
 COMMENT ON COLUMN yquota_internal.node_capacity.effective_at IS 'key; each row applies until the next one';
 COMMENT ON COLUMN yquota_internal.node_capacity.total IS 'as node.total, in native units; empty while the node is not RUNNING';
 
--- A second change at the same instant replaces the first one.  So does a change after the clock went back.
+-- A second change at the same instant replaces the first one.  A change after the clock went back replaces the last
+-- row, too.
 CREATE FUNCTION yquota_internal.record_capacity(nodes text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -36,7 +37,7 @@ CREATE FUNCTION yquota_internal.record_capacity(nodes text[]) RETURNS void
 		ON CONFLICT (node, effective_at) DO UPDATE SET total = EXCLUDED.total;
 $$;
 COMMENT ON FUNCTION yquota_internal.record_capacity(text[]) IS
-	'Add a point to the timelines of nodes that now offer other resources';
+	'Add a point to the timelines of the nodes whose offered resources have changed';
 
 CREATE FUNCTION yquota_internal.record_no_capacity() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -48,7 +49,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_no_capacity() IS
-	'End the capacity of all nodes when their table is truncated';
+	'End the capacity of all nodes when the table node is truncated';
 CREATE TRIGGER record_no_capacity AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.record_no_capacity();
 
@@ -105,7 +106,7 @@ COMMENT ON VIEW yquota.capacity_history IS
 	'Timeline of the resources that RUNNING nodes offer, by label and resource type.  Each row applies until the next one, and nothing is offered before the first row';
 COMMENT ON COLUMN yquota.capacity_history.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.capacity_history.resource_type IS 'name of the resource type';
-COMMENT ON COLUMN yquota.capacity_history.effective_at IS 'clock of the change of a node, or the instant of a label in node_label_history';
+COMMENT ON COLUMN yquota.capacity_history.effective_at IS 'clock of the change of a node, or effective_at of a label in node_label_history';
 COMMENT ON COLUMN yquota.capacity_history.capacity IS 'sum over the nodes with the label, in native units';
 
 CREATE FUNCTION yquota_internal.verify_capacity()
@@ -120,6 +121,6 @@ CREATE FUNCTION yquota_internal.verify_capacity()
 	WHERE coalesce(last.total, '[]') OPERATOR(yquota.<>) offered.total;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_capacity() IS
-	'Return nodes for which the last point of node_capacity differs from what they offer';
+	'Return the nodes whose last point of node_capacity differs from the resources that they offer';
 
 SELECT pg_extension_config_dump('yquota_internal.node_capacity', '');

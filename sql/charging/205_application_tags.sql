@@ -1,11 +1,11 @@
--- Tags of applications, by which reports of costs group.
+-- Tags of applications, by which reports group costs.
 --
--- A tag is a key with a value.  The row stays after the application has gone, because the ledger and the sums of
--- archived history name the application forever.  Reports read the roll-ups and the ledger by application, and join
--- the tags.  So no statement that inserts events reads or writes tags.
+-- A tag is a key with a value.  A row of application_tags stays after the application has gone, because the ledger and
+-- the sums of archived history name the application forever.  Reports read the roll-ups and the ledger by application,
+-- and join the tags.  So no statement that inserts events reads or writes tags.
 --
--- The first writer of a key wins.  After the first charge, no tag is added either, because the cost of the
--- application has been reported without it.
+-- The first value of a key cannot be changed.  After the first charge, no key can be added either, because the cost of
+-- the application has been reported without it.
 
 CREATE TABLE yquota.application_tags (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -14,7 +14,7 @@ CREATE TABLE yquota.application_tags (
 	set_by name NOT NULL DEFAULT session_user
 );
 COMMENT ON TABLE yquota.application_tags IS
-	'Tags of applications, by which reports of costs group.  submit_application() and set_application_tags() write the rows, which stay as long as the ledger or the archived history names the application';
+	'Tags of applications, by which reports group costs.  submit_application() and set_application_tags() write the rows, which stay as long as the ledger or the archived history names the application';
 COMMENT ON COLUMN yquota.application_tags.application_id IS 'primary key, at most 255 bytes';
 COMMENT ON COLUMN yquota.application_tags.tags IS 'values by key, as a JSON object of strings; an empty string for a tag without a value';
 COMMENT ON COLUMN yquota.application_tags.set_at IS 'clock when the first tags were set';
@@ -47,4 +47,4 @@ CREATE FUNCTION yquota_internal.forget_application_tags(before timestamptz) RETU
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_application_tags(timestamptz) IS
-	'Delete tags that were set before an instant and whose applications neither exist nor have ever been charged.  Returns the number of deleted rows';
+	'Delete tags that were set before an instant, of applications that neither exist nor have ever been charged.  Returns the number of deleted rows';

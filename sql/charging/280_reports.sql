@@ -743,8 +743,8 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
 	'Return the credits of the part of an accrual that lies in a window';
 
--- The view reads the ledgers without settled_segment, because pg_dump would follow the columns of that view to all its
--- sources.
+-- The view reads the ledgers without settled_segment, because pg_dump would follow the dependencies of each column of
+-- that view.
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at
 	FROM yquota_internal.billing_zone AS zone

@@ -36,7 +36,7 @@ CREATE AGGREGATE yquota_internal.paid_resources(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.paid_resources(yquota.resource, text[], timestamptz, timestamptz, interval, numeric, integer) IS
-	'Ledger rows added up by the resource types that were charged, by the present timelines.  The parts add up to the booked amounts.  A sign of -1 means that the row reverses another one, 0 that it is free';
+	'Sums of ledger rows by the resource type that was charged, according to the present timelines.  The parts add up to the booked amounts.  The sign is -1 for a row that reverses another row, and 0 for a free row';
 
 -- The function lists the columns of a ledger row for the aggregate.
 CREATE FUNCTION yquota_internal.paid_resources_call() RETURNS text
@@ -125,7 +125,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.paid_in_period(timestamptz, timestamptz, text[]) IS
-	'Return what was paid for in a period, according to the present books.  Only rows with one of the given keys count (NULL: all)';
+	'Return the resources that were paid for in a period, according to the present books.  Only rows with one of the given keys count (NULL: all)';
 
 CREATE FUNCTION yquota_internal.changed_groups(period_end timestamptz, since xid8)
 	RETURNS TABLE (starts_at timestamptz, ends_at timestamptz, keys text[])
@@ -152,9 +152,9 @@ CREATE FUNCTION yquota_internal.changed_groups(period_end timestamptz, since xid
 		GROUP BY period.starts_at, period.until;
 $$;
 COMMENT ON FUNCTION yquota_internal.changed_groups(timestamptz, xid8) IS
-	'Return the earlier periods for which rows were booked since the previous bills, with the keys of these rows.  If a transaction is given, return the periods of rows of this transaction and of later ones, also of the period that ends';
+	'Return the earlier periods for which rows were booked since the previous bills, with the keys of these rows.  If a transaction is given, only rows of this and later transactions count, including rows of the period that ends';
 
--- The bills of a period add up to what was charged for it.
+-- The charges of a period on all bills add up to its charges in the ledger.
 CREATE FUNCTION yquota_internal.bill_changes(
 	period_end timestamptz, charged_from timestamptz, charged_until timestamptz, keys text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -190,7 +190,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_charges(timestamptz) IS
-	'Record for the bills of a period what was charged for it, and how the charges of earlier periods have changed since the previous bills.  Returns a transaction before which all rows of the ledger are included';
+	'Record the charges of a period for its bills, and the changes of the charges of earlier periods since the previous bills.  Returns a transaction: the rows of all earlier transactions are included';
 
 CREATE FUNCTION yquota_internal.bill_later_charges(period_end timestamptz, since xid8) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

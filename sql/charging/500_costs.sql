@@ -143,7 +143,7 @@ CREATE FUNCTION yquota_internal.columns_of_report(by text[]) RETURNS text[]
 	SET search_path = pg_catalog, pg_temp
 	RETURN ARRAY(SELECT DISTINCT CASE WHEN name ^@ 'tag:' THEN 'application_id' ELSE name END FROM unnest(by) AS name);
 COMMENT ON FUNCTION yquota_internal.columns_of_report(text[]) IS
-	'Return the columns that a report reads from the ledger.  Tags are known by application';
+	'Return the columns that a report reads from the ledger.  A report by tags reads application_id';
 
 CREATE FUNCTION yquota_internal.report_keys(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -172,7 +172,7 @@ CREATE FUNCTION yquota_internal.report_tags(by text[], of_table text) RETURNS te
 									string_agg(format('%1$L, t.tags -> %1$L', tag.key), ', '), of_table, jsonb_object_agg(tag.key, NULL)) END
 			FROM (SELECT substr(name, 5) AS key FROM unnest(by) AS name WHERE name ^@ 'tag:') AS tag);
 COMMENT ON FUNCTION yquota_internal.report_tags(text[], text) IS
-	'Return the tags by which a report groups, as SQL: a JSON object that has null for a tag that an application does not have.  The report takes the applications from a table or subquery';
+	'Return SQL for the tags by which a report groups: a JSON object that has null for a tag that an application does not have.  The second argument is the table or subquery with the applications';
 
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text

@@ -1,8 +1,8 @@
 -- The bill of a project for a period that has been closed.
 --
--- All lines of a bill are stored when the period is closed (billed_charge, billed_credit, issued_bill), so a bill
--- never changes.  Its closing balance is the opening balance of the next bill.  All later bookings are on the next
--- bill.  They concern the next period, or correct earlier ones.
+-- All lines of a bill are stored when the period is closed (billed_charge, billed_credit, issued_bill), so a bill never
+-- changes.  Its closing balance is the opening balance of the next bill.  All later bookings are on the next bill, as
+-- charges of its period or as corrections.
 
 CREATE FUNCTION yquota_internal.billed_balances(projects text[], ends_at timestamptz) RETURNS TABLE (project text, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.billed_balances(projects text[], ends_at timesta
 		GROUP BY booked.project;
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_balances(text[], timestamptz) IS
-	'Return the part of each project in a balance at the end of a billed period.  The part is the billed credit of the first project, less the billed cost of the project itself';
+	'Return the parts of a balance at the end of a billed period, by project.  The part of each project is its billed cost, negative.  The part of the first project also has its billed credit';
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -103,7 +103,7 @@ CREATE TYPE yquota_internal.bill_entry AS (
 	amount numeric
 );
 COMMENT ON TYPE yquota_internal.bill_entry IS
-	'Exact line of a bill, without balances';
+	'Line of a bill with an exact amount; no balance';
 COMMENT ON COLUMN yquota_internal.bill_entry.place IS 'position of the item on the bill';
 
 CREATE FUNCTION yquota_internal.billed_grants(project text, ends_at timestamptz) RETURNS SETOF yquota_internal.bill_entry
@@ -119,7 +119,7 @@ CREATE FUNCTION yquota_internal.billed_grants(project text, ends_at timestamptz)
 		WHERE credit.project = billed_grants.project AND credit.until = billed_grants.ends_at AND side.amount <> 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_grants(text, timestamptz) IS
-	'Return the lines of a bill about grants, transfers, and what expired of them';
+	'Return the lines of a bill about grants, transfers, and credit that expired';
 
 -- Lines about applications are in an appendix, after the closing balance.
 CREATE FUNCTION yquota_internal.billed_costs(projects text[], ends_at timestamptz, detail text) RETURNS SETOF yquota_internal.bill_entry
@@ -144,7 +144,7 @@ CREATE FUNCTION yquota_internal.billed_costs(projects text[], ends_at timestampt
 		HAVING sum(charged.amount) <> 0 OR sum(charged.resource_seconds) <> 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_costs(text[], timestamptz, text) IS
-	'Return the lines of a bill about charges and corrections, by the resource type that was charged.  Places of lines about applications are after that of the closing balance';
+	'Return the lines of a bill about charges and corrections, by the resource type that was charged.  Lines about applications come after the closing balance';
 
 -- A project that did not exist when the period was closed got no bill.
 CREATE FUNCTION yquota_internal.bill_terms(project text, ends_at timestamptz) RETURNS yquota.issued_bill
@@ -180,7 +180,7 @@ CREATE FUNCTION yquota_internal.bill_unit_price(resource_seconds numeric, unit_s
 	RETURN CASE WHEN resource_seconds * amount < 0
 				THEN yquota_internal.divide_half_even(- amount * unit_size, resource_seconds * (bill).credits_per_unit, (bill).places + 4) END;
 COMMENT ON FUNCTION yquota_internal.bill_unit_price(numeric, numeric, numeric, yquota.issued_bill) IS
-	'Return the average price per unit and hour in the currency of a bill; NULL unless a quantity was paid for or given back';
+	'Return the average price per unit in the currency of a bill; NULL unless a quantity was paid for or given back';
 
 CREATE FUNCTION yquota_internal.have_equal_terms(one yquota.issued_bill, other yquota.issued_bill) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -196,10 +196,10 @@ CREATE FUNCTION yquota_internal.describe_conversion(source text, converted yquot
 				  coalesce(trim_scale((converted).credits_per_unit) || ' credits per ' || (converted).currency, 'credits'),
 				  coalesce(trim_scale((bill).credits_per_unit) || ' credits per ' || (bill).currency, 'credits'));
 COMMENT ON FUNCTION yquota_internal.describe_conversion(text, yquota.issued_bill, yquota.issued_bill) IS
-	'Say what a line "conversion" of a bill converts';
+	'Describe the amounts that a line "conversion" of a bill converts';
 
--- Rounding is done for each project by itself.  The sums of a bill are therefore those of the bills of sub-projects.
--- Lines that an earlier bill has issued keep its currency; a line "conversion" has what they differ by.
+-- Each project has its own line "rounding", so the rounded lines about a sub-project add up as on its own bill.  A
+-- correction keeps the currency of the bill that it corrects, and a line "conversion" has the difference.
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz, detail text)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
 				   corrected_period timestamptz, corrected_bill text, reason text,
@@ -316,7 +316,7 @@ CREATE FUNCTION yquota.bill(project text, ends_at timestamptz, detail text DEFAU
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, timestamptz, text) IS
-	'Return the bill of a project and its sub-projects for the closed period that ends at an instant.  A bill never changes.  It has the opening balance, the grants and what expired of them, charges, corrections of earlier bills, and the closing balance, which is the sum.  Charges are added up by queue, or by queue and user.  With the detail application, they are listed by application after the closing balance, too';
+	'Return the bill of a project and its sub-projects for the closed period that ends at an instant.  A bill never changes.  The lines are the opening balance, grants, credit that expired, charges, corrections of earlier bills, conversions, roundings, and the closing balance, which is the sum.  Charges are added up by queue, or by queue and user.  With the detail "application", lines after the closing balance also list the charges by application';
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date, detail text)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,

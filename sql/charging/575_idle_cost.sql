@@ -108,7 +108,7 @@ CREATE TYPE yquota_internal.idle_part AS (
 	waiting numeric
 );
 COMMENT ON TYPE yquota_internal.idle_part IS
-	'Values of a window at the list price, by label and resource type.  The project is NULL for the capacity, and has the allocations otherwise';
+	'Values of a window at the list price, by label and resource type.  A row without a project has the capacity, and a row with a project has its allocations';
 
 CREATE FUNCTION yquota_internal.idle_parts("from" timestamptz, "to" timestamptz) RETURNS yquota_internal.idle_part[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -119,7 +119,7 @@ CREATE FUNCTION yquota_internal.idle_parts("from" timestamptz, "to" timestamptz)
 		FROM yquota_internal.list_values("from", "to") AS value
 		LEFT JOIN yquota_internal.charged_parts("from", "to") AS due USING (label, resource_type, project));
 COMMENT ON FUNCTION yquota_internal.idle_parts(timestamptz, timestamptz) IS
-	'Return the values of a window, each as a row of idle_part';
+	'Return the values of a window as rows of idle_part';
 
 --
 -- Shares of projects
@@ -163,7 +163,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.shares_by_cost(timestamptz, timestamptz, yquota_internal.idle_share[]) IS
 	'Split unsold capacity over projects by their cost in a window';
 
--- The guarantee of a queue is that of its present configuration and of the present nodes.
+-- Guarantees follow from the present configuration of queues and the present nodes.
 CREATE FUNCTION yquota_internal.shares_by_guarantee("from" timestamptz, "to" timestamptz, wholes yquota_internal.idle_share[])
 	RETURNS SETOF yquota_internal.idle_share
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -202,7 +202,7 @@ CREATE FUNCTION yquota_internal.shares_by_guarantee("from" timestamptz, "to" tim
 		GROUP BY share.label, share.resource_type, share.project;
 $$;
 COMMENT ON FUNCTION yquota_internal.shares_by_guarantee(timestamptz, timestamptz, yquota_internal.idle_share[]) IS
-	'Split unsold capacity over leaf queues and plans by their guaranteed resources.  Each queue''s share is split over projects by their cost in the queue, and left out without such cost';
+	'Split unsold capacity over leaf queues and plans by their guaranteed resources.  Each queue''s share is split over projects by their cost in the queue, and left out if there is no such cost';
 
 --
 -- The report
@@ -276,7 +276,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.idle_cost_as_owner(timestamptz, timestamptz, text) IS
-	'The result of idle_cost() for the calling role';
+	'Return the result of idle_cost() for the calling role';
 
 CREATE FUNCTION yquota.idle_cost("from" timestamptz, "to" timestamptz, rule text DEFAULT 'none')
 	RETURNS TABLE (label text, resource_type text, project text, capacity numeric, allocated numeric, charged numeric,

@@ -120,8 +120,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_totals(yquota_internal.report_window) IS
 	'Return the costs in a window by user, of the fifteen most expensive applications, and of OPPORTUNISTIC containers by project';
 
--- Costs of a resource type.  A row of the ledger counts under the resource type with the largest part of its amount,
--- also where the window divides the row.
+-- Costs by resource type.  A row of the ledger counts under the resource type with the largest part of its amount.
+-- This is also the type of a part of the row.
 CREATE FUNCTION yquota_internal.report_types(report yquota_internal.report_window, OUT names text[], OUT amounts numeric[])
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -191,8 +191,8 @@ CREATE FUNCTION yquota_internal.days_of_window("from" timestamptz, "to" timestam
 	RETURN (extract(epoch FROM "to") - extract(epoch FROM "from")) / 86400;
 COMMENT ON FUNCTION yquota_internal.days_of_window(timestamptz, timestamptz) IS 'Return the length of a window in days of 24 hours';
 
--- The first instants of a timestamp have no window before them.  Costs before the archive horizon are known per
--- quarter-hour.
+-- A window at the first instants of the type timestamptz has no window before it.  Costs before the archive horizon are
+-- known per quarter-hour.
 CREATE FUNCTION yquota_internal.window_before(report yquota_internal.report_window) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -269,7 +269,7 @@ CREATE FUNCTION yquota_internal.report_sums(
 		GROUP BY spent.amount;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
-	'Make the figures of a report: spending in a window, also in the window before it, and budgets at the clock.  The remaining credit is the granted credit less spending and holds';
+	'Make the figures of a report: spending in a window and in the window before it, and budgets at the clock.  The remaining credit is the granted credit less spending and holds';
 
 CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

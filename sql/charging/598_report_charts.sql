@@ -160,7 +160,7 @@ CREATE FUNCTION yquota_internal.utilization_step(report yquota_internal.report_w
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN interval '15 minutes' * ceil(greatest((extract(epoch FROM (report)."to") - extract(epoch FROM (report)."from")) / (284 * 900), 1))::integer;
 COMMENT ON FUNCTION yquota_internal.utilization_step(yquota_internal.report_window) IS
-	'Return the time over which the chart of utilization averages: as many whole quarter-hours as are needed to fit into 285 columns';
+	'Return the time over which the chart of utilization averages: the fewest whole quarter-hours with which the window fits into 285 columns';
 
 -- A measurement is valid until the next one, or until the next computation of prices if that comes first.
 CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]

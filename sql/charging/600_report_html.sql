@@ -305,4 +305,4 @@ CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text, text) IS
-	'Return a report about a window as one HTML page with charts.  It describes one project and its sub-projects, or all projects that the calling role may see.  If tag is the key of a tag of applications, the report also lists the spending by its values';
+	'Return a report about a window as one HTML page with charts.  It describes one project and its sub-projects, or all projects that the calling role may see.  If tag is the key of a tag of applications, the report also lists the spending by the values of this tag';

@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.instant_in_words(at timestamptz, zone text, is_e
 				THEN to_char(yquota_internal.billing_day(at, zone) - is_end::integer, 'FMDD FMMonth YYYY')
 				ELSE to_char(at AT TIME ZONE zone, 'FMDD FMMonth YYYY, HH24:MI') END;
 COMMENT ON FUNCTION yquota_internal.instant_in_words(timestamptz, text, boolean) IS
-	'Return an edge of a period as a date, with the time of day unless this is midnight.  A period that ends at midnight ends with the day before';
+	'Return the start or the end of a period as a date, with the time of day unless a day begins at this instant.  A period that ends where a day begins ends with the day before';
 
 CREATE FUNCTION yquota_internal.period_in_words(starts_at timestamptz, ends_at timestamptz, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -38,8 +38,9 @@ CREATE FUNCTION yquota_internal.period_in_words(starts_at timestamptz, ends_at t
 COMMENT ON FUNCTION yquota_internal.period_in_words(timestamptz, timestamptz, text) IS
 	'Return the name of a billing period: a month, or its first and last days';
 
--- On a narrow screen a row of the statement takes several lines, so that its amount stays on the screen.  A table of
--- applications begins with twenty rows in a column, because browsers repeat a head only if it is much lower than that.
+-- On a narrow screen a row of the statement takes several lines, so that its amount stays on the screen.  The first
+-- twenty rows of a table of applications are in one column.  Browsers repeat a head only if it is much lower than the
+-- column.
 CREATE FUNCTION yquota_internal.bill_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN '.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.5rem;margin:1rem 0}.facts div{display:contents}.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere;white-space:pre-line}'
@@ -132,8 +133,8 @@ CREATE FUNCTION yquota_internal.bill_statement(lines yquota_internal.bill_line[]
 COMMENT ON FUNCTION yquota_internal.bill_statement(yquota_internal.bill_line[], text) IS
 	'Make the table of a bill, with rows for the charges of a project in a queue';
 
--- The identifiers of YARN's applications begin alike, and a table shows their beginning once.  Tags that HTML does not
--- need are left out.  So the page stays small.
+-- The identifiers of YARN's applications begin alike, and a table shows their beginning once.  End tags that HTML does
+-- not need are left out.  So the page stays small.
 CREATE FUNCTION yquota_internal.bill_applications(lines yquota_internal.bill_line[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp

@@ -3,7 +3,8 @@
 -- a row for its credit, both without its sub-projects.  The last rows balance the others.
 --
 -- On a bill, the rounded lines of a project add up to the difference of its rounded balances.  The journal computes
--- this difference for all projects at once.  The lines about grants are its credit, and the rest is its usage.
+-- this difference for all projects at once.  In this difference, the lines about grants are the project's credit, and
+-- the other lines are its usage.
 --
 
 CREATE FUNCTION yquota_internal.billing_journal_as_owner(ends_at timestamptz)
@@ -60,7 +61,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.billing_journal_as_owner(timestamptz) IS
-	'The result of billing_journal() for the calling role';
+	'Return the result of billing_journal() for the calling role';
 
 CREATE FUNCTION yquota.billing_journal(ends_at timestamptz)
 	RETURNS TABLE (line integer, booking_date date, bill text, project text, cost_centre text, account text,
@@ -79,7 +80,7 @@ CREATE FUNCTION yquota_internal.billing_journal_as_owner(ends_at date)
 		SELECT * FROM yquota_internal.billing_journal_as_owner(yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
 $$;
 COMMENT ON FUNCTION yquota_internal.billing_journal_as_owner(date) IS
-	'The result of billing_journal() for the calling role';
+	'Return the result of billing_journal() for the calling role';
 
 CREATE FUNCTION yquota.billing_journal(ends_at date)
 	RETURNS TABLE (line integer, booking_date date, bill text, project text, cost_centre text, account text,

@@ -1,14 +1,14 @@
 -- Costs in the columns of FOCUS, the FinOps Open Cost and Usage Specification, version 1.2.
 --
--- Every row of the ledgers is a charge.  So are the accruals of running containers and reservations, and the changes
--- of credit on bills.  Prices are in credits, a virtual currency.  A bill has a national currency, and all of its
--- charges are converted with the credits that one unit of this currency buys.
+-- Every row of the ledgers is a charge.  So are the accruals of running containers and reservations, and the changes of
+-- credit on bills.  Prices are in credits, a virtual currency.  A bill has a national currency, into which its charges
+-- are converted.  One unit of the currency buys credits_per_unit credits.
 --
--- A charge is on the first bill that is closed after the charge was booked, and not before the charge ends
--- (charging/535_bill.sql).  A charge whose own period had been closed before corrects the bill of this period.
+-- A charge is on the bill of the period in which it ends (charging/535_bill.sql).  If that period was closed before the
+-- charge was booked, the charge is on the next bill, and corrects the bill of its own period.
 
--- A period that has not been closed is divided into months, because most bills are those of months.  The first
--- period has no beginning.  FOCUS needs one, so it begins with the month in which it ends.
+-- A period that has not been closed is divided into months, because most bills are those of months.  The first period
+-- has no beginning.  FOCUS demands one, so the view lets this period begin with the month in which the period ends.
 CREATE VIEW yquota_internal.focus_period AS
 	WITH closed AS MATERIALIZED (
 		SELECT period.until AS ends_at, coalesce(period.closed_at, 'infinity') AS closed_at
@@ -47,7 +47,7 @@ CREATE VIEW yquota_internal.focus_period AS
 		  WHERE open.ends_at > ALL (SELECT closed.ends_at FROM closed)) AS period
 	JOIN currency ON (currency.is_first OR currency.effective_at < period.ends_at) AND currency.until >= period.ends_at;
 COMMENT ON VIEW yquota_internal.focus_period IS
-	'Billing periods of focus_cost: closed periods, and months since then.  Each has the currency in force at its last instant.  No rows without a currency';
+	'Billing periods of focus_cost: closed periods, and months since then.  Each period has the currency in force at its last instant.  There are no rows if bills have no currency';
 
 -- The planner expects few rows from functions, and does not plan their queries again for each query of a reader.
 CREATE FUNCTION yquota_internal.focus_periods()
@@ -89,8 +89,8 @@ CREATE VIEW yquota_internal.focus_sku AS
 COMMENT ON VIEW yquota_internal.focus_sku IS
 	'Resource types as the SKUs of focus_cost, with the units of their quantities';
 
--- Credit of closed periods is that of their bills.  Later changes are differences between the present books and all
--- bills, as at the next closing.
+-- The credit of closed periods comes from their bills.  Later changes of credit are the differences between the present
+-- books and all bills, as the next closing would compute them.
 CREATE VIEW yquota_internal.focus_credit AS
 	WITH period AS MATERIALIZED (
 		SELECT known.number, known.starts_at, known.ends_at, known.closed_at FROM yquota_internal.focus_periods() AS known
@@ -126,7 +126,7 @@ CREATE VIEW yquota_internal.focus_credit AS
 		ELSE least(greatest(width_bucket(change.at, books.ends) + 1, books.first_open), cardinality(books.ends)) END
 	LEFT JOIN yquota.quota_grant AS given ON given.grant_id = change.grant_id;
 COMMENT ON VIEW yquota_internal.focus_credit IS
-	'Changes of the credit of projects in the billing periods of focus_cost: grants, and what expired of them (is_loss)';
+	'Changes of the credit of projects in the billing periods of focus_cost: grants, and credit that expired (is_loss)';
 
 CREATE FUNCTION yquota_internal.focus_credits()
 	RETURNS TABLE (project text, is_loss boolean, amount numeric, kind text, reason text, starts_at timestamptz, ends_at timestamptz,
@@ -221,7 +221,8 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 		   entry.username AS "x_UserName"
 	-- Charges in credits: rows of the ledgers, accruals up to the clock, and changes of credit.  counts_until is the
 	-- end by which a charge belongs to a billing period.  is_used is false for padding, waits and reservations, which
-	-- are paid but not used.  pg_dump would follow each column of a view in this place to all its sources.
+	-- are paid but not used.  A view in this place would have dependencies of each column, all of which pg_dump would
+	-- follow.
 	FROM (
 		SELECT charge.project, 'Usage' AS category, 'Usage-Based' AS frequency,
 			   CASE WHEN charge.padding IS NULL THEN 'use' ELSE 'minimum run time' END AS purpose,
@@ -312,16 +313,16 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 COMMENT ON VIEW yquota.focus_cost IS
 	'Charges in the columns of FOCUS 1.2: rows of both ledgers, accruals up to the clock, and grants.  Shows the projects that the reader may see.  Charges that have been archived are left out.  Query the view with a condition on "ChargePeriodStart".  Raises an error (55000) if bills have no currency';
 COMMENT ON COLUMN yquota.focus_cost."AvailabilityZone" IS 'always NULL';
-COMMENT ON COLUMN yquota.focus_cost."BilledCost" IS 'cost in BillingCurrency: PricingCurrencyEffectiveCost / credits_per_unit. Not rounded, except a quotient that has no end: it has 20 decimals more than the credits';
+COMMENT ON COLUMN yquota.focus_cost."BilledCost" IS 'cost in BillingCurrency: PricingCurrencyEffectiveCost / credits_per_unit. Exact, unless the quotient needs more than 20 decimals beyond those of the credits: it is rounded there';
 COMMENT ON COLUMN yquota.focus_cost."BillingAccountId" IS 'name of the cluster';
 COMMENT ON COLUMN yquota.focus_cost."BillingAccountName" IS 'name of the cluster';
 COMMENT ON COLUMN yquota.focus_cost."BillingAccountType" IS 'Cluster';
-COMMENT ON COLUMN yquota.focus_cost."BillingCurrency" IS 'code of the currency of the bill (billing_currency). A correction keeps the currency of the bill that it corrects. A bill in credits is shown in the first currency';
+COMMENT ON COLUMN yquota.focus_cost."BillingCurrency" IS 'code of the currency of the bill (billing_currency). A correction keeps the currency of the bill that it corrects. The amounts of a bill in credits are converted to the first currency';
 COMMENT ON COLUMN yquota.focus_cost."BillingPeriodEnd" IS 'end of the period of the bill. Time since the last closed period is divided into months';
-COMMENT ON COLUMN yquota.focus_cost."BillingPeriodStart" IS 'start of the period of the bill. The first period begins here with the month in which it ends';
+COMMENT ON COLUMN yquota.focus_cost."BillingPeriodStart" IS 'start of the period of the bill. In this view, the first period begins with the month in which it ends';
 COMMENT ON COLUMN yquota.focus_cost."CapacityReservationId" IS 'reservation that is charged; NULL for containers and credit';
 COMMENT ON COLUMN yquota.focus_cost."CapacityReservationStatus" IS 'always NULL: a reservation pays whether or not it is used';
-COMMENT ON COLUMN yquota.focus_cost."ChargeCategory" IS 'Usage of containers, Purchase of reservations, or Credit: grants (negative) and what expired of them (positive)';
+COMMENT ON COLUMN yquota.focus_cost."ChargeCategory" IS 'Usage of containers, Purchase of reservations, or Credit: grants (negative) and credit that expired (positive)';
 COMMENT ON COLUMN yquota.focus_cost."ChargeClass" IS 'Correction if the row corrects a bill of an earlier period. NULL for other rows, also for rows that reverse others of the same bill';
 COMMENT ON COLUMN yquota.focus_cost."ChargeDescription" IS 'the charge in words, or the kind and the reason of a grant';
 COMMENT ON COLUMN yquota.focus_cost."ChargeFrequency" IS 'Usage-Based for containers, Recurring for reservations and budgets, One-Time for other grants';
@@ -339,7 +340,7 @@ COMMENT ON COLUMN yquota.focus_cost."ListUnitPrice" IS 'as ContractedUnitPrice';
 COMMENT ON COLUMN yquota.focus_cost."PricingCategory" IS 'Dynamic; NULL for credit';
 COMMENT ON COLUMN yquota.focus_cost."PricingCurrency" IS 'credits';
 COMMENT ON COLUMN yquota.focus_cost."PricingCurrencyContractedUnitPrice" IS 'average price of a PricingUnit in credits, at most 18 decimals; NULL for credit';
-COMMENT ON COLUMN yquota.focus_cost."PricingCurrencyEffectiveCost" IS 'credits, exact: the sum of Usage and Purchase is that of cost_between()';
+COMMENT ON COLUMN yquota.focus_cost."PricingCurrencyEffectiveCost" IS 'credits, exact. The rows Usage and Purchase add up to the result of cost_between()';
 COMMENT ON COLUMN yquota.focus_cost."PricingCurrencyListUnitPrice" IS 'as PricingCurrencyContractedUnitPrice';
 COMMENT ON COLUMN yquota.focus_cost."PricingQuantity" IS 'amount of the priced resource type times hours, at most 18 decimals; negative in a reversal. NULL for credit';
 COMMENT ON COLUMN yquota.focus_cost."PricingUnit" IS 'Core-Hours, GiB-Hours, GPU-Hours, or Unit-Hours for other resource types';
@@ -350,7 +351,7 @@ COMMENT ON COLUMN yquota.focus_cost."RegionName" IS 'always NULL';
 COMMENT ON COLUMN yquota.focus_cost."ResourceId" IS 'container or reservation; NULL for credit';
 COMMENT ON COLUMN yquota.focus_cost."ResourceName" IS 'always NULL';
 COMMENT ON COLUMN yquota.focus_cost."ResourceType" IS 'Container or Reservation; NULL for credit';
-COMMENT ON COLUMN yquota.focus_cost."SkuId" IS 'resource type with the largest part of the cost, as in charge.dominant. For a free charge it is the one with the largest part at prices without factors. NULL for credit';
+COMMENT ON COLUMN yquota.focus_cost."SkuId" IS 'resource type with the largest part of the cost, as in charge.dominant. For a free charge, the resource type with the largest part at prices without factors. NULL for credit';
 COMMENT ON COLUMN yquota.focus_cost."SkuMeter" IS 'Core Usage, Memory Usage, GPU Usage, or the name of the resource type with Usage';
 COMMENT ON COLUMN yquota.focus_cost."SkuPriceDetails" IS 'price group of the resource type: {"x_PriceGroup": "GENERAL"}';
 COMMENT ON COLUMN yquota.focus_cost."SkuPriceId" IS 'price group and resource type, such as GENERAL/vcores';
@@ -391,7 +392,7 @@ CREATE VIEW yquota.focus_metadata AS
 	WHERE extension.extname = 'yquota' AND database.datname = current_database()
 	ORDER BY definition.place;
 COMMENT ON VIEW yquota.focus_metadata IS
-	'Metadata of focus_cost by FOCUS 1.2: a row per column, in their order';
+	'Metadata of focus_cost that FOCUS 1.2 demands, with one row per column, in the order of the columns';
 COMMENT ON COLUMN yquota.focus_metadata."SchemaId" IS 'id of this set of columns';
 COMMENT ON COLUMN yquota.focus_metadata."FocusVersion" IS 'version of FOCUS: 1.2';
 COMMENT ON COLUMN yquota.focus_metadata."CreationDate" IS 'date of this set of columns';

@@ -1,5 +1,5 @@
--- The tariff of each project: the prices of its containers, from all timelines that decide about them.  The factor of
--- an application depends on the container; price_quote() includes it.
+-- The tariff of each project: the prices of its containers, from all timelines that determine these prices.  The factor
+-- of an application depends on the container; price_quote() includes it.
 
 CREATE VIEW yquota.tariff WITH (security_barrier) AS
 	WITH price AS MATERIALIZED (
@@ -67,7 +67,7 @@ COMMENT ON COLUMN yquota.tariff.calendar IS 'name of the calendar; NULL while no
 COMMENT ON COLUMN yquota.tariff.price IS 'credits per native unit and second: multiplier * calendar_factor * base_price / unit, rounded half to even to 18 decimals';
 COMMENT ON COLUMN yquota.tariff.project_factor IS 'factor of the project; 1 for none';
 COMMENT ON COLUMN yquota.tariff.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour, project_factor included';
-COMMENT ON COLUMN yquota.tariff.queue_factors IS 'by queue: factor by which the price is multiplied in it and in the queues below; the factor of the nearest queue applies; {} for none';
+COMMENT ON COLUMN yquota.tariff.queue_factors IS 'by queue: factor by which the price is multiplied in the queue and below it; the factor of the nearest queue applies; {} for none';
 COMMENT ON COLUMN yquota.tariff.label_factors IS 'by label of the node: factor by which the price is multiplied there; {} for none';
 COMMENT ON COLUMN yquota.tariff.user_factor IS 'factor of the user with the name of the role that reads the view; 1 for none';
 COMMENT ON COLUMN yquota.tariff.guaranteed_factor IS 'factor by which the price of GUARANTEED containers is multiplied; 1 for none';

@@ -38,7 +38,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_queue_path(text, boolean) IS
-	'Raise the error that a text is not the full path of a queue.  The second argument tells whether it is one after "root."';
+	'Raise the error that a text is not the full path of a queue.  The second argument tells whether "root." before the text makes it one';
 
 CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
 	CONSTRAINT queue_path_form CHECK (yquota_internal.is_queue_path(VALUE)

@@ -196,7 +196,7 @@ CREATE FUNCTION yquota_internal.plan_chart(
 		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, text[], yquota_internal.plan_step[], timestamptz, timestamptz, text) IS
-	'Draw a resource of a plan, with a sentence that says the same in words.  A sentence alone says that nothing is promised';
+	'Draw a resource of a plan, with a sentence that says the same in words.  Return only a sentence if nothing is promised';
 
 CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE

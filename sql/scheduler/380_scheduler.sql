@@ -242,8 +242,9 @@ BEGIN
 	IF TG_OP = 'DELETE' THEN
 		changed := ARRAY(SELECT stale.name FROM old_nodes AS stale);
 	ELSE
-		-- The plan is kept, also for a statement that changes all nodes.  A join could be planned as nested loops when
-		-- the first statement changes no node.  A renamed node has rows of two names.
+		-- The query has no join.  Its plan is kept, even for a statement that changes all nodes.  A join could be
+		-- planned as nested loops when the first statement changes no node.  A renamed node has a row under each of its
+		-- two names.
 		changed := ARRAY(SELECT DISTINCT listed.name
 						 FROM (SELECT stale.name, stale.label, stale.state, stale.total FROM old_nodes AS stale
 							   UNION ALL

@@ -257,9 +257,9 @@ BEGIN
 END
 $$;
 
--- Creates the triggers on the columns that reference these tables, deferred as the reference is.  Triggers of a row run
--- in the order of their names.  The capital letter puts them before the server's own triggers, whose names begin with
--- RI_, and which give no hint.
+-- Create the triggers on the columns that reference these tables, deferred if the foreign key is deferred.  Triggers of
+-- a row run in the order of their names.  The capital letter puts these triggers before the server's own triggers,
+-- whose names begin with RI_, and whose errors have no hint.
 DO $$
 DECLARE
 	reference record;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tags.c
- *	  Tags of applications, by which reports of costs group.
+ *	  Tags of applications, by which reports group costs.
  *
  *-------------------------------------------------------------------------
  */
