@@ -3,8 +3,8 @@
  * paid_resources.c
  *	  Ledger rows added up by the resource that was charged: the aggregate paid_resources().
  *
- * The rows of a group are divided by the present timelines.  A part without a resource has what the booked
- * amounts differ by from the other parts.  So the parts add up to the booked amounts.
+ * The rows of a group are divided by the present timelines.  A part without a resource has the
+ * difference between the booked amounts and the other parts.  So the parts add up to the booked amounts.
  *
  *-------------------------------------------------------------------------
  */

@@ -109,8 +109,8 @@ typedef struct YqPricesInForce
 } YqPricesInForce;
 
 /*
- * Compute the part of each resource of the shape in the credits from "from" to "to", which is not
- * earlier.  "alone" is set to the credits of each resource if it were the only one.
+ * Compute the part of each resource of the shape in the credits from "from" to "to".  "to" is not
+ * before "from".  "alone" is set to the credits that each resource would cost without the others.
  */
 extern void yq_rate_class_part_costs(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
 									 YqWide *costs, YqWide *alone);
@@ -138,7 +138,7 @@ typedef struct YqPaidPart
 extern int	yq_rate_class_parts(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
 								YqPaidPart *parts);
 
-/* Divide the cost of a number of microseconds at the prices in force at an instant, likewise. */
+/* Likewise divide the cost of a number of microseconds at the prices in force at an instant. */
 extern int	yq_rate_class_parts_at(YqRateClass *rate_class, uint64 weight, TimestampTz at, uint64 microseconds,
 								   YqPaidPart *parts);
 

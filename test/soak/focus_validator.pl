@@ -61,7 +61,7 @@ my @versions = split ' ', `cd $packages && $directory/venv/bin/focus-validator -
 is_deeply([ sort @versions ], [ sort keys %differences ], 'versions that the validator knows');
 is_deeply([ validate($file, $_) ], $differences{$_}, "differences from FOCUS $_") foreach @versions;
 
-# The validator finds what it should find.
+# The validator finds faults that the test puts into an export.
 my $wrong = "$directory/wrong.csv";
 append_to_file($wrong, slurp_file($file) =~ s/,EUR,/,credits,/gr);
 is_deeply([ validate($wrong, '1.0') ], ['BillingCurrency_IsCurrencyCode'], 'a currency that is no code of ISO 4217 is found');

@@ -18,11 +18,11 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root', 100), ('root.q', 100);
 --
 SELECT yquota.set_application_tags('app_1', '{team=search,env=prod,"query=a=b",urgent,"équipe=日本 東京",note=}');
 SELECT application_id, tags, set_at FROM yquota.application_tags;
--- a repeated call, or one with some of the tags, has the same answer
+-- a repeated call, or a call with some of the tags, returns all tags
 SELECT yquota.set_application_tags('app_1', '{urgent=,team=search}') = tags AS same FROM yquota.application_tags;
 SELECT yquota.set_application_tags('app_1', '{}') = tags AS same FROM yquota.application_tags;
 SELECT xmin = pg_current_xact_id()::xid AS written_again FROM yquota.application_tags;
--- a call without tags decides nothing
+-- a call without tags changes nothing
 SELECT yquota.set_application_tags('app_9', '{}');
 -- the first value of a key stays, and other keys can be added
 SELECT yquota.set_application_tags('app_1', '{cost-center=7,team=ads}');
@@ -53,13 +53,13 @@ SELECT length(k), length(v) FROM jsonb_each_text(yquota.set_application_tags('ap
 SELECT count(*) FROM jsonb_each(yquota.set_application_tags('app_8', ARRAY(SELECT 'k' || n FROM generate_series(1, 50) AS n)));
 ROLLBACK;
 
--- a submission's tags are read in the same way; a refused submission and a dry run leave none
+-- a submission's tags are read in the same way; a refused submission and a dry run leave no tags
 SELECT state FROM yquota.submit_application('app_2', 'ann', NULL, 'root.q', tags => '{team=ads,workflowid:w1,x=1=2}', project => 'lab');
 SELECT state FROM yquota.submit_application('app_3', 'bob', NULL, 'root.q', tags => '{team=search}', project => 'web', dry_run => true);
 SELECT state FROM yquota.submit_application('app_4', 'bob', NULL, 'root.nowhere', tags => '{team=search}', project => 'web');
 SELECT state FROM yquota.submit_application('app_5', 'bob', NULL, 'root.q', tags => '{team=a,team=b}', project => 'web');
 SELECT state FROM yquota.submit_application('app_5', 'bob', NULL, 'root.q', tags => '{}', project => 'web');
--- the first writer of a key wins
+-- the first value of a key stays
 SELECT state FROM yquota.submit_application('app_1', 'ann', NULL, 'root.q', tags => '{team=ads,from=submission}', project => 'lab');
 SELECT yquota.set_application_tags('app_2', '{team=search}');
 SELECT yquota.set_application_tags('app_2', '{env=test}');
@@ -110,7 +110,7 @@ SELECT * FROM yquota.cost_between('-infinity', 'infinity', '{tag:}');
 SELECT * FROM yquota.cost_by_day('2026-03-01', '2026-03-02', '{tags:team}');
 SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-02', '{tag:team}');
 
--- members read the tags of what they read
+-- members read the tags of the costs that they may read
 SET client_min_messages = error;
 CREATE ROLE yquota_tags_member;
 SELECT yquota.allow_role('yquota_tags_member', 'member', 'web');

@@ -33,7 +33,7 @@ SELECT yquota.set_application_tags('app_2', '{team=ml,urgent}');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, is_running) VALUES
 	('CONTAINER_START', 'c1', '2026-03-10 08:00+00', 'lab', 'app_1', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=2]', NULL, NULL),
 	('CONTAINER_FINISH', 'c1', '2026-03-10 09:00+00', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-	-- memory decides about the price: 3 GiB for a third of an hour
+	-- memory is dearest and pays: 3 GiB for a third of an hour
 	('CONTAINER_START', 'c2', '2026-03-10 08:00+00', 'lab.ml', 'app_2', 'bob', 'root.b', 'n2', '[memory-mb=3072,vcores=1]', NULL, NULL),
 	('CONTAINER_FINISH', 'c2', '2026-03-10 08:20+00', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'gpu', '2026-03-10 08:00+00', 'lab.ml', 'app_2', 'bob', 'root.b', 'n2', '[vcores=1,yarn.io/gpu=2]', NULL, NULL),
@@ -320,7 +320,7 @@ INSERT INTO yquota.billing_currency (effective_at, code, symbol, credits_per_uni
 SELECT "BilledCost", "ContractedUnitPrice" FROM yquota.focus_cost WHERE "ChargePeriodStart" = '2026-05-02 09:00+00';
 ROLLBACK;
 
--- The query for COPY has the texts of times that FOCUS demands, whatever the settings of the session are.
+-- The query for COPY writes times in the format that FOCUS demands, whatever the settings of the session are.
 SET datestyle = 'German';
 SET timezone = 'Asia/Tokyo';
 SELECT format('COPY (SELECT "ChargePeriodStart", "ChargePeriodEnd", "BillingPeriodStart", "BilledCost", "x_Queue", "x_UserName", "x_ApplicationId", "x_NodeLabel" FROM (%s) AS f ORDER BY "ChargePeriodStart", "BilledCost") TO STDOUT WITH (FORMAT csv, HEADER)',

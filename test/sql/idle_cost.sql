@@ -18,13 +18,14 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_START', 'c1', '2026-03-02 10:00+00', 'a', 'root.x', 'n1', '[memory-mb=4096,vcores=2]', NULL, NULL),
 	-- two GPUs for an hour, at half the price of its label
 	('CONTAINER_START', 'c2', '2026-03-02 10:00+00', 'b', 'root.y', 'n2', '[memory-mb=1024,vcores=1,yarn.io/gpu=2]', NULL, NULL),
-	-- waits for forty minutes, and then runs
+	-- a container that a container that waits for forty minutes, and then runs
 	('CONTAINER_START', 'c3', '2026-03-02 10:00+00', 'c', 'root.y', 'n1', '[vcores=1]', 'OPPORTUNISTIC', false);
 SELECT yquota.set_clock('2026-03-02 10:40+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, is_running) VALUES
 	('CONTAINER_FINISH', 'c1', '2026-03-02 10:30+00', NULL), ('CONTAINER_UPDATE', 'c3', '2026-03-02 10:40+00', true);
 SELECT yquota.report_outage('2026-03-02 10:10+00', '2026-03-02 10:20+00', 'test') > 0 AS reported;
--- nodes that are not RUNNING, and deleted and renamed nodes, offer nothing; a heartbeat changes nothing
+-- nodes that are not RUNNING, and deleted nodes, offer nothing; a renamed node offers nothing under its old name; a
+-- heartbeat changes nothing
 UPDATE yquota.node SET updated_at = clock_timestamp();
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n3';
 SELECT yquota.set_clock('2026-03-02 11:00+00');
@@ -51,7 +52,7 @@ DELETE FROM yquota.node WHERE name = 'n2';
 SELECT node, effective_at, total FROM yquota_internal.node_capacity ORDER BY 1, 2;
 SELECT * FROM yquota.capacity_history WHERE resource_type = 'vcores' ORDER BY 1, 2, 3;
 SELECT yquota.set_clock('2026-03-02 10:50+00');
--- the clock went back: the change counts from the last one on
+-- the clock went back: the new change counts from the instant of the last change on
 DELETE FROM yquota.node WHERE name = 'n4';
 SELECT * FROM yquota.verify() WHERE problem ~ 'capacity';
 SELECT yquota.set_clock('2026-03-02 11:20+00');
@@ -150,7 +151,7 @@ LEFT JOIN LATERAL (
 ) AS other ON true
 ORDER BY 1, 2;
 
--- All rules and windows: the parts are the whole, to the last digit.
+-- With each rule and in each window, the parts add up to the whole, to the last digit.
 SELECT rule, count(*) > 6 AS has_rows, bool_and(allocated + unsold = capacity) AS is_whole, bool_and(charged + carried_along + free = allocated) AS is_divided,
 	   sum(charged) = (SELECT sum(amount) FROM yquota.cost_between('-infinity', 'infinity')) AS is_cost
 FROM unnest('{none,by_cost,by_guarantee}'::text[]) AS rule
@@ -180,7 +181,7 @@ SELECT * FROM yquota.idle_cost('2026-03-02', 'infinity', NULL);
 SELECT count(*) FROM yquota.idle_cost('2026-03-01', '2026-03-02');
 SELECT count(*) FROM yquota.idle_cost(yquota.clock(), 'infinity');
 
--- viewers read it, members do not; their reports leave it out
+-- viewers read idle cost; members may not, and their reports leave it out
 CREATE ROLE yquota_idle_viewer;
 CREATE ROLE yquota_idle_member;
 SELECT yquota.allow_role('yquota_idle_viewer', 'viewer'), yquota.allow_role('yquota_idle_member', 'member', 'a');

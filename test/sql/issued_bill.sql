@@ -28,7 +28,7 @@ SELECT * FROM issued;
 SELECT line, item, subject, queue, username, amount, currency, rounded FROM yquota.bill('lab', '2026-04-01', 'user');
 CREATE TABLE march AS TABLE bills;
 
--- later facts: another contact, another value and another currency, corrections of March
+-- later changes: another contact, another value and another currency, and corrections of March
 UPDATE yquota.project SET billing_contact = 'Bob Ray' WHERE name = 'lab';
 INSERT INTO yquota.billing_currency (effective_at, code, symbol, credits_per_unit) VALUES ('2026-04-01', 'EUR', 'E', 900);
 SELECT project, amount FROM yquota.forgive('2026-03-10 08:10+00', '2026-03-10 08:20+00', 'switch replaced', 'lab.ml');
@@ -53,7 +53,7 @@ INSERT INTO yquota.project (name) VALUES ('new');
 SELECT line, item, amount, currency, rounded FROM yquota.bill('new', '2026-06-02');
 
 -- The bills of March have not changed. The rounded lines in the currency of a bill add up to its closing balance, with
--- which the next bill begins. The lines about sub-projects are those of the bills of sub-projects.
+-- which the next bill begins. The lines about sub-projects agree with the bills of the sub-projects.
 SELECT count(*) AS differing FROM (TABLE march EXCEPT ALL TABLE bills) AS changed;
 CREATE TABLE total AS
 SELECT issued.project, issued.ends_at, detail,

@@ -13,7 +13,7 @@ SET jit = off;
 SELECT yquota.set_clock('2026-01-01 00:00');
 SELECT yquota.set_multiplier('GENERAL', 1.000000000000000003, '2026-01-10 12:07');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
--- tags of an application that runs, and of one that never does
+-- tags of an application that runs, and of an application that never runs
 SELECT yquota.set_application_tags('a1', '{team=search}'), yquota.set_application_tags('a9', '{team=search}');
 -- January: some containers end in it, and some continue
 SELECT yquota.set_clock('2026-01-31 00:00');

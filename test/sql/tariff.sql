@@ -31,8 +31,8 @@ SELECT * FROM yquota.tariff WHERE project = 'lab' AND resource_type = 'memory-mb
 SELECT project, resource_type, price_group, multiplier, calendar_factor, calendar, price, project_factor, unit_hour_price, charging_mode,
 	   next_calendar_factor, next_calendar, next_calendar_effective_at
 FROM yquota.tariff WHERE project IN ('lab', 'lab_child', 'ops') ORDER BY 1, 2;
--- The price of a unit and hour is the quote of that container.  The last quote has factors of its queue, its user and
--- its execution type.
+-- The price of a unit for an hour is the quote for a container of one unit.  The last quote has factors of its queue,
+-- its user and its execution type.
 BEGIN;
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES
 	('queue', 'root', 1.1), ('queue', 'root.etl', 0.8), ('username', current_user, 0.9), ('username', 'bob', 7);
