@@ -48,7 +48,6 @@ END
 }
 
 system_or_bail('go', "-C=$source", 'build', '-buildvcs=false', '-o', "$directory/", '.', './testcluster');
-is(system('go', "-C=$source", 'test', '-vet=off', './...'), 0, 'the unit tests pass');
 
 my $node = new_node('books', q(listen_addresses = '127.0.0.1'));
 $node->safe_psql('postgres', 'CREATE DATABASE work');
@@ -132,6 +131,8 @@ $ENV{KUBEBUILDER_ASSETS} = $programs;
 $pid{cluster} = open2($cluster_said, $cluster_told, "$directory/testcluster", "$source/deploy", $directory);
 open STDERR, '>&', $saved or die "cannot restore standard error: $!";
 is(answer(), 'ready', 'the control plane runs');
+# The unit tests run while this test waits.
+begin('unit', 'go', "-C=$source", 'test', '-vet=off', './...');
 my $golden = command('golden');
 command('node', $_, 'True') foreach qw(n1 n2);
 
@@ -400,6 +401,9 @@ is($?, 0, 'a connector ends when it is told to');
 wait_for('the other replica leads at once', sub { return command('lease')->{spec}{holderIdentity} eq 'yquota-1'; });
 wait_for('the other replica compares the books', sub { return $told->('the books are compared') > $compared; });
 is(sql($books), $before, 'events that are sent again change nothing');
+
+waitpid delete $pid{unit}, 0;
+is($?, 0, 'the unit tests pass') or diag(scalar slurp_file("$directory/unit.out"));
 
 kill_program('yquota-1');
 close $cluster_told;
