@@ -222,7 +222,7 @@ my %unknown;
 foreach my $page (@all_pages)
 {
 	my $text = slurp_file($page);
-	while ($text =~ m{\byquota\.(?!io/)([a-z_]+)}g)
+	while ($text =~ m{\byquota\.(?!io\b)([a-z_]+)}g)
 	{
 		$unknown{"$page: $1"} = 1 unless $known{$1};
 	}
