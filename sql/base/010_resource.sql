@@ -384,3 +384,19 @@ CREATE AGGREGATE yquota.sum(yquota.resource) (
 );
 COMMENT ON AGGREGATE yquota.sum(yquota.resource) IS
 	'Sum of resource vectors, name by name; NULL for no rows, an error when an amount does not fit in 64 bits';
+
+--
+-- Units in which people read amounts of resources
+--
+CREATE FUNCTION yquota_internal.resource_unit(resource_type text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN resource_type IN ('vcores', 'cpu-milli') THEN 'core' WHEN resource_type = 'memory-mb' THEN 'GiB'
+				WHEN resource_type IN ('yarn.io/gpu', 'gpu-milli') THEN 'GPU' ELSE resource_type END;
+COMMENT ON FUNCTION yquota_internal.resource_unit(text) IS
+	'Return the unit in which people read amounts of a resource type.  It is the name of the type itself if no other unit is known';
+
+CREATE FUNCTION yquota_internal.resource_unit_size(resource_type text) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN resource_type = 'memory-mb' THEN 1024 WHEN resource_type IN ('cpu-milli', 'gpu-milli') THEN 1000 ELSE 1 END;
+COMMENT ON FUNCTION yquota_internal.resource_unit_size(text) IS
+	'Return the native units of a resource type in the unit that resource_unit() names';

@@ -163,18 +163,6 @@ CREATE FUNCTION yquota_internal.round_for_bill(amount numeric, bill yquota.issue
 COMMENT ON FUNCTION yquota_internal.round_for_bill(numeric, yquota.issued_bill) IS
 	'Convert credits to the currency of a bill, rounded half to even';
 
-CREATE FUNCTION yquota_internal.bill_unit(resource_type text) RETURNS text
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE WHEN resource_type IN ('vcores', 'cpu-milli') THEN 'core-hours' WHEN resource_type = 'memory-mb' THEN 'GiB-hours'
-				WHEN resource_type IN ('yarn.io/gpu', 'gpu-milli') THEN 'GPU-hours' ELSE resource_type || '-hours' END;
-COMMENT ON FUNCTION yquota_internal.bill_unit(text) IS 'Return the unit of a resource type on bills';
-
-CREATE FUNCTION yquota_internal.bill_unit_size(resource_type text) RETURNS numeric
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE WHEN resource_type = 'memory-mb' THEN 3686400 WHEN resource_type IN ('cpu-milli', 'gpu-milli') THEN 3600000 ELSE 3600 END;
-COMMENT ON FUNCTION yquota_internal.bill_unit_size(text) IS
-	'Return the native units times seconds in a unit of a resource type on bills';
-
 CREATE FUNCTION yquota_internal.bill_unit_price(resource_seconds numeric, unit_size numeric, amount numeric, bill yquota.issued_bill) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN resource_seconds * amount < 0
@@ -275,7 +263,7 @@ BEGIN
 			   -- a project that was inserted later has no bill of the corrected period
 			   CASE WHEN entry.corrected_period IS NOT NULL THEN nullif((entry.of_line).number, bill.number) END, entry.reason, entry.grant_id,
 			   entry.resource_type, entry.resource_seconds,
-			   yquota_internal.bill_unit_price(entry.resource_seconds, yquota_internal.bill_unit_size(entry.resource_type), entry.amount, entry.of_line),
+			   yquota_internal.bill_unit_price(entry.resource_seconds, 3600 * yquota_internal.resource_unit_size(entry.resource_type), entry.amount, entry.of_line),
 			   entry.amount, (entry.of_line).currency, entry.rounded
 		FROM entry
 		UNION ALL
@@ -298,8 +286,8 @@ BEGIN
 									   page.username COLLATE "C", page.application_id COLLATE "C", page.grant_id, page.resource_type COLLATE "C")::integer AS line,
 		   page.item, page.subject, page.queue, page.username, page.application_id, page.corrected_period, page.corrected_bill,
 		   CASE WHEN page.item LIKE '%correction' THEN 'adjustment of bill ' || page.corrected_bill ELSE page.reason END,
-		   page.resource_type, page.resource_seconds, yquota_internal.divide_half_even(page.resource_seconds, yquota_internal.bill_unit_size(page.resource_type), 6),
-		   yquota_internal.bill_unit(page.resource_type), page.unit_price,
+		   page.resource_type, page.resource_seconds, yquota_internal.divide_half_even(page.resource_seconds, 3600 * yquota_internal.resource_unit_size(page.resource_type), 6),
+		   yquota_internal.resource_unit(page.resource_type) || '-hours', page.unit_price,
 		   page.amount, page.currency, page.rounded
 	FROM page
 	ORDER BY 1;

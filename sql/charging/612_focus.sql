@@ -79,12 +79,13 @@ CREATE VIEW yquota_internal.focus_sku AS
 		   jsonb_build_object('x_PriceGroup', type.price_group) AS details
 	FROM yquota.resource_type AS type
 	CROSS JOIN LATERAL (
-		SELECT CASE type.name WHEN 'memory-mb' THEN 'Memory' WHEN 'vcores' THEN 'Core' WHEN 'cpu-milli' THEN 'Core'
-							  WHEN 'yarn.io/gpu' THEN 'GPU' WHEN 'gpu-milli' THEN 'GPU' ELSE type.name END || ' Usage' AS meter,
-			   CASE type.name WHEN 'memory-mb' THEN 'GiB' WHEN 'vcores' THEN 'Core' WHEN 'cpu-milli' THEN 'Core'
-							  WHEN 'yarn.io/gpu' THEN 'GPU' WHEN 'gpu-milli' THEN 'GPU' ELSE 'Unit' END AS name,
-			   CASE type.name WHEN 'memory-mb' THEN 'MiB' WHEN 'vcores' THEN 'Core' WHEN 'yarn.io/gpu' THEN 'GPU' ELSE 'Unit' END AS native_name,
-			   CASE type.name WHEN 'memory-mb' THEN 1024::numeric WHEN 'cpu-milli' THEN 1000 WHEN 'gpu-milli' THEN 1000 ELSE 1 END AS per_hour
+		SELECT CASE WHEN type.name = 'memory-mb' THEN 'Memory' WHEN known.unit = type.name THEN type.name ELSE named.unit END || ' Usage' AS meter,
+			   CASE WHEN known.unit = type.name THEN 'Unit' ELSE named.unit END AS name,
+			   CASE WHEN type.name = 'memory-mb' THEN 'MiB' WHEN known.unit = type.name OR known.size > 1 THEN 'Unit' ELSE named.unit END AS native_name,
+			   known.size AS per_hour
+		FROM (SELECT yquota_internal.resource_unit(type.name) AS unit, yquota_internal.resource_unit_size(type.name) AS size) AS known
+		-- names of units begin with a capital letter in FOCUS
+		CROSS JOIN LATERAL (SELECT upper(left(known.unit, 1) COLLATE "C") || substr(known.unit, 2) AS unit) AS named
 	) AS unit;
 COMMENT ON VIEW yquota_internal.focus_sku IS
 	'Resource types as the SKUs of focus_cost, with the units of their quantities';

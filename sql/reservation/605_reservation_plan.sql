@@ -56,7 +56,10 @@ COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'Return th
 
 CREATE FUNCTION yquota_internal.plan_unit(resource_name text, OUT name text, OUT size numeric)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE resource_name WHEN 'memory-mb' THEN ROW('GiB'::text, 1024::numeric) ELSE ROW(resource_name, 1::numeric) END;
+	BEGIN ATOMIC
+	SELECT CASE WHEN unit_size = 1 THEN resource_name ELSE yquota_internal.resource_unit(resource_name) END, unit_size
+	FROM yquota_internal.resource_unit_size(resource_name) AS unit_size;
+	END;
 COMMENT ON FUNCTION yquota_internal.plan_unit(text) IS 'Return the unit in which a plan shows a resource, and its size in native units';
 
 CREATE FUNCTION yquota_internal.plan_amount(amount numeric, resource_name text) RETURNS text

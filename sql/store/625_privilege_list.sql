@@ -123,7 +123,7 @@ CREATE VIEW yquota_internal.privilege AS
 				resource_add,resource_cmp,resource_eq,resource_ge,resource_gt,resource_hash,resource_hash_extended,
 				resource_in,resource_in_words,resource_le,resource_lt,resource_multiply,resource_multirange,
 				resource_ne,resource_negate,resource_out,resource_range,resource_recv,resource_send,
-				resource_sortsupport,resource_subtract,resource_sum_accum,resource_sum_combine,
+				resource_sortsupport,resource_subtract,resource_sum_accum,resource_sum_combine,resource_unit,resource_unit_size,
 				resource_sum_deserialize,resource_sum_final,resource_sum_remove,resource_sum_serialize,restoring,
 				running_cost,scopes_of_sharing,seconds_since,sees_commits,segment_cost,set_columns,settled_ahead,
 				settled_cost,shape,shows_application,spend_grants,spent_by_now,spent_now,spent_until,

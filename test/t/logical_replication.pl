@@ -101,7 +101,7 @@ finish('a', 5, 5, '10:45');
 # Make the copy, while events arrive between slot and dump, and between dump and subscription
 run($_) foreach split /\n/, run('SELECT * FROM yquota.publication_commands()');
 is(run("SELECT string_agg(pubname, ', ' ORDER BY pubname) FROM pg_publication"), 'yquota_books, yquota_state', 'the books are published');
-is( run(<<~'SQL'), 'yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.charged_through, yquota_internal.counter_delta',
+is( run(<<~'SQL'), 'yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.billed_charge, yquota_internal.charged_through, yquota_internal.counter_delta',
 	SELECT string_agg(format('%s.%s', schemaname, tablename), ', ' ORDER BY schemaname, tablename) FROM pg_publication_tables WHERE pubname = 'yquota_books'
 	SQL
 	'of these tables only insertions are published');
