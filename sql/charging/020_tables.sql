@@ -601,7 +601,7 @@ COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row tha
 COMMENT ON COLUMN yquota.charge.given_back IS
 	'credits that a free segment of a preempted container would cost (charging_rule.free_before_preemption); negative in a row that reverses another one; NULL in all other rows';
 COMMENT ON COLUMN yquota.charge.waiting_factor IS
-	'part of the price that the segment pays because the container waited: it was OPPORTUNISTIC and did not run (charging_rule.waiting_factor); NULL when it did not wait';
+	'fraction of the price that the segment pays while the container waits, because it is OPPORTUNISTIC and does not run (charging_rule.waiting_factor); NULL if it does not wait';
 
 CREATE VIEW yquota_internal.charge_in_effect AS
 	SELECT charge.*

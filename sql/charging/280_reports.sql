@@ -272,7 +272,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.unspent_since(text, timestamptz) IS
 	'Return the unspent credits of the grants of a project at an instant, at the clock, and where grants begin and end in between.  Reads the books once';
 
--- The line between two balances gives one guess.  The other cuts divide the rest of the interval.
+-- Instants at which a search cuts an interval: 32 equal parts of the interval, and three instants around a guess.  The
+-- guess lies where a straight line between the balances at both ends would reach the balance that is sought.
 CREATE FUNCTION yquota_internal.cuts_between(since timestamptz, until timestamptz, part numeric) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp

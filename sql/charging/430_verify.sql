@@ -133,7 +133,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				AND logged.finished_at IS NOT DISTINCT FROM booked.finished_at
 				AND logged.exit_status IS NOT DISTINCT FROM booked.exit_status
 				AND (booked.finished_at IS NULL
-					 -- the second pass handles lives in which a label changes that has a price
+					 -- the second pass handles lives during which a priced label changes
 					 AND (rule.labels_from IS NULL OR yquota_internal.next_label_change(booked.node, booked.started_at) IS NULL)
 					 AND logged.priority = booked.priority
 					 AND logged.allocation_request_id = booked.allocation_request_id

@@ -489,7 +489,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
-	'Close the billing period that ends at an instant, where a day of the time zone of bills begins.  Settles at most the given number of the containers that ran then, and closes the period when none remains.  Call it again while closed_at is NULL. Later postings are booked in the next period';
+	'Close the billing period that ends at an instant, which must be the beginning of a day in the time zone of bills.  Settles at most the given number of the containers that were running at that instant, and closes the period when none remains.  Call it again while closed_at is NULL. Later postings are booked in the next period';
 
 CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

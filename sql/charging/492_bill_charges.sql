@@ -1,5 +1,5 @@
 --
--- Charges for bills: ledger rows divided by the resource types that were charged.
+-- Charges for bills: rows of the ledger, split into a part for each resource type that was charged.
 --
 
 CREATE TYPE yquota_internal.paid_resource AS (

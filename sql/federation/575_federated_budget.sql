@@ -213,7 +213,7 @@ COMMENT ON COLUMN yquota.federated_budget_status.starts_on IS 'first day of the 
 COMMENT ON COLUMN yquota.federated_budget_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.federated_budget_status.spent IS 'credits that clusters have reported as spent until the ends of leases';
 COMMENT ON COLUMN yquota.federated_budget_status.in_force IS 'credits of leases that are valid now or later, or ended less than yquota.max_clock_skew ago';
-COMMENT ON COLUMN yquota.federated_budget_status.unreported IS 'credits of leases that ended earlier, and count as spent until their clusters have reported';
+COMMENT ON COLUMN yquota.federated_budget_status.unreported IS 'credits of leases that ended at least yquota.max_clock_skew ago and have not been reported by their clusters; they count as spent until then';
 COMMENT ON COLUMN yquota.federated_budget_status.free IS 'credits that can be leased; negative when the budget was made smaller';
 
 SELECT pg_extension_config_dump('yquota.federated_budget', '');

@@ -470,7 +470,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'mi
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'file on the resource manager''s machine; its content is imported as mapping-rule-json';
 COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
-COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'has no effect here, like the next two columns; advice says so';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'has no effect in yquota, and neither have the two columns of sorting policies; configuration_advice() tells so';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';
 COMMENT ON COLUMN yquota.scheduler_setting.auto_queue_creation_v2_queue_expiration_time IS 'seconds';

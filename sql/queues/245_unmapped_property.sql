@@ -1,6 +1,6 @@
 --
--- Properties of the scheduler for which there is no column: the reason, and the property that was
--- probably meant.  Hadoop ignores them silently.
+-- Explain properties of the scheduler that have no column: why they have none, and which property was probably meant.
+-- Hadoop ignores such properties silently.
 --
 
 CREATE FUNCTION yquota_internal.nearest_name(name text, names text[]) RETURNS text

@@ -94,7 +94,7 @@ typedef struct YqLedger
 	YqIndexScan *waiting_scan;
 	YqIndexScan *project_scan;
 	YqIndexScan *node_scan;
-	YqBulkInsert *container_writer;	/* writes each row at once */
+	YqBulkInsert *container_writer;	/* writes each row immediately */
 	YqBulkInsert *start_writer;	/* writes rows of pending STARTs into yquota.container */
 	YqBulkInsert *charge_writer;
 	YqBulkInsert *change_writer;

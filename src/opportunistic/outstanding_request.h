@@ -107,8 +107,8 @@ extern void yq_outstanding_request_note(YqOpportunisticContainers *containers, i
 
 /*
  * Subtract containers from their requests, beginning with the container at index
- * "from".  The number of wanted containers decreases by one, and so does the number for
- * the container's place.  If no container is wanted any more, the request also loses
+ * "from".  Each container decreases the number of wanted containers of its request by
+ * one, and likewise the number for its place.  If no container is wanted any more, the request also loses
  * all its places.
  */
 extern void yq_outstanding_request_serve(YqOutstandingRequests *requests,

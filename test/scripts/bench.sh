@@ -49,7 +49,7 @@ as_server rm -f "$data.log"
 as_server mkdir "$directory/files"
 trap stop EXIT
 
-# At toy size nothing is measured, so nothing must be durable.
+# At toy size nothing is measured, so writes need not be durable.
 [ "$scale" = toy ] && fsync=off || fsync=on
 
 # Use a quarter of the machine's memory, at most 2 GB.

@@ -5,12 +5,13 @@
 # test/oracle/README.md. AREA is one of the areas of area_of() below, by default all. The
 # environment selects what to do:
 #
-#   ORACLE_SEED=N ORACLE_COUNT=N  generate so many workloads of each area from
-#                                 the seed on (1, 20) and record them below
+#   ORACLE_SEED=N ORACLE_COUNT=N  generate ORACLE_COUNT workloads (default 20)
+#                                 of each area, with seeds from ORACLE_SEED
+#                                 (default 1) on, and record them below
 #                                 build/oracle/records
 #   ORACLE_FAMILY=NAME            only workloads of this family
-#   ORACLE_COMPARE=N              instead, play so many recorded workloads of
-#                                 each area again, and report which of them
+#   ORACLE_COMPARE=N              instead, play N recorded workloads of each
+#                                 area again, and report which of them
 #                                 give the recorded results
 #   ORACLE_RECORDED=DIRECTORY     a file AREA.jsonl or AREA.jsonl.gz there is
 #                                 compared, too

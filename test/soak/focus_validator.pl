@@ -1,6 +1,7 @@
 # The validator of FOCUS on PyPI accepts an export of focus_cost, in the versions of the specification that the
-# validator knows. These versions are older than 1.2. The export therefore also has the columns that the validator
-# demands under their former names. Version 1.0 has no other differences. The test expects those of earlier versions.
+# validator knows. These versions are older than 1.2. The validator demands some columns by
+# their former names, and the export has them by these names, too. Version 1.0 accepts the export without any other
+# change. Earlier versions report more differences, which the test expects.
 
 use strict;
 use warnings;

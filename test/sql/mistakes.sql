@@ -111,8 +111,8 @@ UPDATE yquota.queue_user SET queue = 'root.marketing';
 -- the server checks an enum before any trigger; its error does not list the values
 INSERT INTO yquota.project (name, quota_mode) VALUES ('delta', 'PREPIAD');
 
--- Every function with an argument for a project gives the same error for a project that does not exist.  A submission
--- is refused in its row.
+-- Every function with an argument for a project gives the same error for a project that does not exist.  Only a
+-- submission raises no error: the row that it returns tells that it is refused.
 RESET ROLE;
 SELECT * FROM yquota.close_period('2026-03-01 00:00+00');
 UPDATE yquota.queue SET reservable = true, state = 'STOPPED' WHERE path = 'root.sales';

@@ -245,7 +245,7 @@ RESET ROLE;
 SELECT table_name, operation, acting_role, new ->> 'factor' AS factor FROM yquota.audit WHERE table_name ~ 'calendar' ORDER BY audit_id DESC LIMIT 1;
 
 --
--- Quotes look ahead: at the points that are made, and further by the calendars themselves
+-- Quotes look ahead: they read the stored points, and compute later factors from the calendars
 --
 DELETE FROM yquota.price_calendar;
 SELECT yquota.set_clock('2026-10-01 20:00');

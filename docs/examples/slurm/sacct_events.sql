@@ -28,7 +28,7 @@ CREATE FUNCTION pg_temp.amount(tres text, amount text) RETURNS bigint LANGUAGE s
 		THEN ceil(rtrim(amount, 'KMGTP')::numeric * 1024.0 ^ (strpos('KMGTP', substring(amount || 'M' FROM '[KMGTP]')) - 2))
 		ELSE amount::numeric END;
 
--- A job that is ended from outside has the exit status that YARN gives it.
+-- Return the exit status that YARN gives to a container that ended for the same reason as the job.
 CREATE FUNCTION pg_temp.exit_status(state text, exit_code text) RETURNS integer LANGUAGE sql IMMUTABLE
 	RETURN CASE
 		WHEN state = 'PREEMPTED' THEN -102

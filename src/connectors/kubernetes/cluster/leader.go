@@ -14,7 +14,8 @@ import (
 	"yquota.io/kubernetes/settings"
 )
 
-// A replica renews its Lease this often in the duration of the Lease, and stops leading after this part of it.
+// A replica tries to renew its Lease renewalsPerDuration times in the duration of the Lease. If no attempt succeeds, the
+// replica stops leading before the Lease ends, by the duration divided by deadlineDivisor.
 const (
 	renewalsPerDuration = 7
 	deadlineDivisor     = 3
