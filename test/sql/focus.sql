@@ -154,7 +154,7 @@ INSERT INTO focus_column VALUES
 -- break it.
 CREATE TABLE focus_rule (id text PRIMARY KEY, rule text, broken text, change text);
 INSERT INTO focus_rule VALUES
-	('BilledCost.7', 'the cost is in the billing currency', $$NOT EXISTS (SELECT FROM yquota.billing_currency AS c WHERE c.code = "BillingCurrency" AND "BilledCost" * c.credits_per_unit = "PricingCurrencyEffectiveCost")$$, $$"BilledCost" = "BilledCost" + 0.01$$),
+	('BilledCost.7', 'the cost is in the billing currency', $$NOT EXISTS (SELECT FROM yquota.billing_currency AS c WHERE c.code = "BillingCurrency" AND abs("BilledCost" * c.credits_per_unit - "PricingCurrencyEffectiveCost") <= c.credits_per_unit * 1e-20)$$, $$"BilledCost" = "BilledCost" + 0.01$$),
 	('BilledCost.8', 'the costs of an invoice add up to the change of its balance', $$"InvoiceId" IN (SELECT i.number FROM yquota.issued_bill AS i WHERE (SELECT sum(f."PricingCurrencyEffectiveCost") FROM focus_rows AS f WHERE f."InvoiceId" = i.number) <>
 		(SELECT - sum(b.amount) FROM yquota.bill(i.project, i.ends_at) AS b WHERE b.subject = i.project AND b.item NOT LIKE '%balance'))$$, $$"PricingCurrencyEffectiveCost" = 0$$),
 	('BillingAccountId.5', 'a billing account is one of its provider', $$(SELECT count(DISTINCT f."BillingAccountId") FROM focus_rows AS f WHERE f."ProviderName" = focus_rows."ProviderName") > 1$$, $$"BillingAccountId" = "SubAccountId"$$),
@@ -208,7 +208,7 @@ INSERT INTO focus_rule VALUES
 	('PricingCurrencyContractedUnitPrice.8', 'usage and purchases have prices in credits', $$"PricingCurrencyContractedUnitPrice" IS NULL AND "ChargeCategory" IN ('Usage', 'Purchase') AND "ChargeClass" IS NULL$$, $$"PricingCurrencyContractedUnitPrice" = NULL$$),
 	('PricingCurrencyContractedUnitPrice.11', 'no price in credits is negative', $$"PricingCurrencyContractedUnitPrice" < 0$$, $$"PricingCurrencyContractedUnitPrice" = -1$$),
 	('PricingCurrencyContractedUnitPrice.12', 'the price is in credits', $$abs("PricingCurrencyContractedUnitPrice" * "PricingQuantity" - "PricingCurrencyEffectiveCost") > 1e-12$$, $$"PricingCurrencyContractedUnitPrice" = "ContractedUnitPrice"$$),
-	('PricingCurrencyEffectiveCost.9', 'the effective cost is in credits', $$"EffectiveCost" <> 0 AND "PricingCurrencyEffectiveCost" / "EffectiveCost" NOT IN (SELECT c.credits_per_unit FROM yquota.billing_currency AS c)$$, $$"PricingCurrencyEffectiveCost" = "EffectiveCost"$$),
+	('PricingCurrencyEffectiveCost.9', 'the effective cost is in credits', $$"EffectiveCost" <> 0 AND NOT EXISTS (SELECT FROM yquota.billing_currency AS c WHERE abs("EffectiveCost" * c.credits_per_unit - "PricingCurrencyEffectiveCost") <= c.credits_per_unit * 1e-20)$$, $$"PricingCurrencyEffectiveCost" = "EffectiveCost"$$),
 	('PricingCurrencyListUnitPrice.7', 'tax has no list price in credits', $$"PricingCurrencyListUnitPrice" IS NOT NULL AND "ChargeCategory" = 'Tax'$$, $$"ChargeCategory" = 'Tax'$$),
 	('PricingCurrencyListUnitPrice.8', 'usage and purchases have list prices in credits', $$"PricingCurrencyListUnitPrice" IS NULL AND "ChargeCategory" IN ('Usage', 'Purchase') AND "ChargeClass" IS NULL$$, $$"PricingCurrencyListUnitPrice" = NULL$$),
 	('PricingCurrencyListUnitPrice.11', 'no list price in credits is negative', $$"PricingCurrencyListUnitPrice" < 0$$, $$"PricingCurrencyListUnitPrice" = -1$$),
@@ -314,10 +314,13 @@ SELECT b.project, b.granted - b.charged - b.accrued AS balance,
 	   b.granted - b.charged - b.accrued = - (SELECT sum(f."PricingCurrencyEffectiveCost") FROM yquota.focus_cost AS f
 											  WHERE f."SubAccountId" = b.project OR b.project = 'lab' AND f."SubAccountId" = 'lab.ml') AS is_equal
 FROM yquota.project_balance AS b ORDER BY 1;
--- a quotient that has no end is rounded
+-- a quotient that has no end is rounded, and all rules still hold
 BEGIN;
 INSERT INTO yquota.billing_currency (effective_at, code, symbol, credits_per_unit) VALUES ('2026-05-01', 'EUR', '€', 7);
 SELECT "BilledCost", "ContractedUnitPrice" FROM yquota.focus_cost WHERE "ChargePeriodStart" = '2026-05-02 09:00+00';
+TRUNCATE focus_rows;
+INSERT INTO focus_rows TABLE yquota.focus_cost;
+SELECT id, broken_rows(query) FROM focus_test WHERE broken_rows(query) <> 0;
 ROLLBACK;
 
 -- The query for COPY writes times in the format that FOCUS demands, whatever the settings of the session are.
