@@ -20,6 +20,24 @@ $$;
 COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
 	'Record the targets to which segments of the ledger or the log were archived';
 
+CREATE FUNCTION yquota_internal.billed_rows_query(rows_query text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN format($query$
+		SELECT entry.*,
+			   CASE WHEN period.ends[bucket.number + 1] < entry."to" THEN 'infinity'
+					ELSE coalesce(period.ends[bucket.number], '-infinity') END AS period_from,
+			   coalesce(period.closings[width_bucket(entry.booked_at - interval '1 microsecond', period.closings)],
+						'-infinity') AS booked_after
+		FROM (SELECT coalesce(array_agg(p.until ORDER BY p.until), '{}') AS ends,
+					 coalesce(array_agg(p.closed_at ORDER BY p.closed_at) FILTER (WHERE p.closed_at IS NOT NULL), '{}') AS closings
+			  FROM yquota.closed_period AS p) AS period
+		CROSS JOIN (%s) AS entry
+		CROSS JOIN LATERAL (SELECT width_bucket(entry."from", period.ends) AS number) AS bucket
+		$query$, rows_query);
+COMMENT ON FUNCTION yquota_internal.billed_rows_query(text) IS
+	'Return the SQL that adds two columns to ledger rows, for bills.  period_from is the beginning of the billing period of a row, or infinity if the row crosses the end of a period.  booked_after is the last closing before the row was booked';
+
 CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -30,18 +48,10 @@ CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query t
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
-			SELECT leaving.*, reserved.reservation_id,
-				   CASE WHEN period.ends[bucket.number + 1] < leaving."to" THEN 'infinity'
-						ELSE coalesce(period.ends[bucket.number], '-infinity') END AS period_from,
-				   coalesce(period.closings[width_bucket(leaving.booked_at - interval '1 microsecond', period.closings)],
-							'-infinity') AS booked_after
-			FROM (SELECT coalesce(array_agg(p.until ORDER BY p.until), '{}') AS ends,
-						 coalesce(array_agg(p.closed_at ORDER BY p.closed_at) FILTER (WHERE p.closed_at IS NOT NULL), '{}') AS closings
-				  FROM yquota.closed_period AS p) AS period
-			CROSS JOIN (%s) AS leaving
+			SELECT leaving.*, reserved.reservation_id
+			FROM (%s) AS leaving
 			LEFT JOIN (SELECT DISTINCT hold.reservation_id FROM yquota.hold WHERE hold.reservation_id IS NOT NULL) AS reserved
 				ON reserved.reservation_id = leaving.container_id
-			CROSS JOIN LATERAL (SELECT width_bucket(leaving."from", period.ends) AS number) AS bucket
 		)
 		INSERT INTO yquota_internal.archived_cost (archived_through, quarter_hour, period_from, booked_after,
 			project, username, queue, application_id, execution_type, reservation_id, amount)
@@ -53,7 +63,7 @@ BEGIN
 			  FROM entering
 			  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8) AS spent
 		CROSS JOIN LATERAL unnest(spent.parts) AS part
-		$query$, rows_query, yquota_internal.quarter_hour_sums_call($part$'-infinity'::timestamptz$part$, true, 'false'))
+		$query$, yquota_internal.billed_rows_query(rows_query), yquota_internal.quarter_hour_sums_call($part$'-infinity'::timestamptz$part$, true, 'false'))
 	USING through;
 END
 $$;

@@ -62,15 +62,7 @@ CREATE FUNCTION yquota_internal.post_archived_quantity(through integer, rows_que
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
-			SELECT leaving.*, coalesce(period.ends[bucket.number], '-infinity') AS period_from,
-				   coalesce(period.closings[width_bucket(leaving.booked_at - interval '1 microsecond', period.closings)],
-							'-infinity') AS booked_after
-			FROM (SELECT coalesce(array_agg(p.until ORDER BY p.until), '{}') AS ends,
-						 coalesce(array_agg(p.closed_at ORDER BY p.closed_at) FILTER (WHERE p.closed_at IS NOT NULL), '{}') AS closings
-				  FROM yquota.closed_period AS p) AS period
-			CROSS JOIN (%s) AS leaving
-			CROSS JOIN LATERAL (SELECT width_bucket(leaving."from", period.ends) AS number) AS bucket
-			WHERE period.ends[bucket.number + 1] < leaving."to" IS NOT TRUE
+			SELECT * FROM (%s) AS leaving WHERE leaving.period_from < 'infinity'
 		)
 		INSERT INTO yquota_internal.archived_quantity (archived_through, period_from, booked_after,
 			project, queue, username, application_id, resource_type, resource_seconds, amount)
@@ -81,7 +73,7 @@ BEGIN
 			  FROM entering
 			  GROUP BY 1, 2, 3, 4, 5, 6) AS spent
 		CROSS JOIN LATERAL unnest(spent.parts) AS part
-		$query$, rows_query, yquota_internal.paid_resources_call())
+		$query$, yquota_internal.billed_rows_query(rows_query), yquota_internal.paid_resources_call())
 	USING through;
 END
 $$;
