@@ -9,8 +9,8 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 
 /**
- * What a ResourceManager's own objects say of every container, kept beside the feed: lines of a
- * file that are there when the process is killed, with times in milliseconds, the first of which is that of the line.
+ * Keeps an account of every container beside the feed, from the ResourceManager's own objects. The account is lines of
+ * a file, which survive a kill of the process. Times are in milliseconds, and the first is that of the line.
  *
  * <pre>
  * TIME started ID AT MEMORY VCORES TYPE

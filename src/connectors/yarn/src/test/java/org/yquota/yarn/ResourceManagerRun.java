@@ -14,7 +14,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNodeEventType;
 import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
 /**
- * One ResourceManager of a pair, on standby at first.
+ * Runs a ResourceManager of a pair, which is on standby at first.
  *
  * <p>Arguments: directory, JDBC URL, rm1 or rm2, ports (see ClusterConfiguration), name of the spool.  Lines of
  * standard input say what to do: {@code active}, {@code standby}, {@code lose HOST:PORT}; each is answered
