@@ -290,9 +290,8 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 	) AS held
 	LEFT JOIN yquota_internal.focus_sku AS sku ON sku.name = held.name
 	LEFT JOIN yquota.application_tags AS tagged ON tagged.application_id = entry.application_id
-	LEFT JOIN (SELECT point.node, point.label, point.effective_at AS since, lead(point.effective_at, 1, 'infinity') OVER (PARTITION BY point.node ORDER BY point.effective_at) AS until
-			   FROM yquota.node_label_history AS point) AS label
-		ON label.node = entry.node AND label.since <= entry.starts_at AND label.until > entry.starts_at
+	LEFT JOIN yquota_internal.label_span AS label
+		ON label.node = entry.node AND label."from" <= entry.starts_at AND label."to" > entry.starts_at
 	CROSS JOIN LATERAL (
 		SELECT yquota.amount(entry.allocation, held.name) * extract(epoch FROM entry.ends_at - entry.starts_at)
 			   * CASE WHEN entry.is_reversal THEN -1 ELSE 1 END AS native,
