@@ -15,6 +15,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 void
@@ -59,6 +60,18 @@ yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must not be empty", name)));
 	return value;
+}
+
+TimestampTz
+yq_finite_instant(FunctionCallInfo fcinfo, int argument)
+{
+	TimestampTz instant = PG_GETARG_TIMESTAMPTZ(argument);
+
+	if (TIMESTAMP_NOT_FINITE(instant))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("instant must be finite")));
+	return instant;
 }
 
 char *

@@ -13,6 +13,7 @@
 
 #include "access/htup.h"
 #include "access/tupdesc.h"
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 
@@ -21,6 +22,9 @@ extern void yq_require_value(bool isnull, const char *name);
 
 /* Return an argument that must be neither null nor empty. */
 extern text *yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name);
+
+/* Return an instant that is not null.  Raises ERRCODE_DATETIME_FIELD_OVERFLOW unless it is finite. */
+extern TimestampTz yq_finite_instant(FunctionCallInfo fcinfo, int argument);
 
 /* Return an argument as a string, or NULL when it is null. */
 extern char *yq_text_argument(FunctionCallInfo fcinfo, int argument);

@@ -89,9 +89,7 @@ parts_of_row(FunctionCallInfo fcinfo, YqPaidPart *parts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("intervals must begin and end at finite instants, in this order")));
-	(void) yq_rate_class_refresh();
-	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(ARG_ALLOCATION),
-									   PG_ARGISNULL(ARG_FACTORS) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_FACTORS), &weight);
+	rate_class = yq_rate_class_argument(fcinfo, ARG_ALLOCATION, &weight);
 	if (!PG_ARGISNULL(ARG_PADDING))
 		return yq_rate_class_parts_at(rate_class, weight, from, interval_length(PG_GETARG_INTERVAL_P(ARG_PADDING)), parts);
 	return yq_rate_class_parts(rate_class, weight, from, to, parts);

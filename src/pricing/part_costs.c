@@ -77,18 +77,6 @@ add_signed(YqWide *sum, YqWide amount, int sign)
 	yq_wide_add(sum, &amount);
 }
 
-static TimestampTz
-finite_argument(FunctionCallInfo fcinfo, int argument)
-{
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(argument);
-
-	if (TIMESTAMP_NOT_FINITE(at))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("instant must be finite")));
-	return at;
-}
-
 /*
  * add_part_costs(state, allocation, factors, from_at, to_at, sign, waits) accepts NULL only as
  * "factors".  It ignores a row in which another argument is NULL.
@@ -110,12 +98,10 @@ yq_sql_add_part_costs(PG_FUNCTION_ARGS)
 		if (i != ARG_FACTORS && PG_ARGISNULL(i))
 			PG_RETURN_POINTER(sums);
 	}
-	(void) yq_rate_class_refresh();
-	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(ARG_ALLOCATION),
-									   PG_ARGISNULL(ARG_FACTORS) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_FACTORS), &weight);
-	from = finite_argument(fcinfo, ARG_FROM);
+	rate_class = yq_rate_class_argument(fcinfo, ARG_ALLOCATION, &weight);
+	from = yq_finite_instant(fcinfo, ARG_FROM);
 	/* nothing accrues before "from" */
-	yq_rate_class_part_costs(rate_class, weight, from, Max(from, finite_argument(fcinfo, ARG_TO)), costs, alone);
+	yq_rate_class_part_costs(rate_class, weight, from, Max(from, yq_finite_instant(fcinfo, ARG_TO)), costs, alone);
 	for (int i = 0; i < yq_rate_class_part_count(rate_class); i++)
 	{
 		PartCost   *sum = find_or_add_type(sums, yq_rate_class_part_name(rate_class, i), context);

@@ -47,32 +47,6 @@ PG_FUNCTION_INFO_V1(yq_sql_weight);
 /* -- amounts and rates ----------------------------------------------------- */
 
 /*
- * Return the rate class of the allocation in an argument.  The next argument contains the
- * factors, and may be NULL.
- */
-static YqRateClass *
-class_of_arguments(FunctionCallInfo fcinfo, int argument, uint64 *weight)
-{
-	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(argument);
-	ArrayType  *factors = PG_ARGISNULL(argument + 1) ? NULL : PG_GETARG_ARRAYTYPE_P(argument + 1);
-
-	(void) yq_rate_class_refresh();
-	return yq_rate_class_require(allocation, factors, weight);
-}
-
-static TimestampTz
-finite_instant(FunctionCallInfo fcinfo, int argument)
-{
-	TimestampTz instant = PG_GETARG_TIMESTAMPTZ(argument);
-
-	if (TIMESTAMP_NOT_FINITE(instant))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("instant must be finite")));
-	return instant;
-}
-
-/*
  * Compute the cost of a class from one instant to another, from four arguments.  Returns false
  * if an argument is NULL.
  */
@@ -86,9 +60,9 @@ accrued_by_arguments(FunctionCallInfo fcinfo, int argument, YqWide *amount)
 
 	if (PG_ARGISNULL(argument) || PG_ARGISNULL(argument + 2) || PG_ARGISNULL(argument + 3))
 		return false;
-	rate_class = class_of_arguments(fcinfo, argument, &weight);
-	from_at = finite_instant(fcinfo, argument + 2);
-	to_at = finite_instant(fcinfo, argument + 3);
+	rate_class = yq_rate_class_argument(fcinfo, argument, &weight);
+	from_at = yq_finite_instant(fcinfo, argument + 2);
+	to_at = yq_finite_instant(fcinfo, argument + 3);
 	/* nothing accrues before from_at */
 	yq_rate_class_cost(rate_class, weight, from_at, Max(from_at, to_at), amount, NULL);
 	return true;
@@ -139,9 +113,9 @@ yq_sql_dominant(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	rate_class = class_of_arguments(fcinfo, 0, &weight);
-	yq_rate_class_cost(rate_class, weight, finite_instant(fcinfo, 2),
-					   finite_instant(fcinfo, 3), &amount, &dominant);
+	rate_class = yq_rate_class_argument(fcinfo, 0, &weight);
+	yq_rate_class_cost(rate_class, weight, yq_finite_instant(fcinfo, 2),
+					   yq_finite_instant(fcinfo, 3), &amount, &dominant);
 	if (dominant == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(cstring_to_text(dominant));
@@ -158,8 +132,8 @@ yq_sql_rate(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	rate_class = class_of_arguments(fcinfo, 0, &weight);
-	yq_rate_class_cost_at(rate_class, weight, finite_instant(fcinfo, 2), USECS_PER_SEC,
+	rate_class = yq_rate_class_argument(fcinfo, 0, &weight);
+	yq_rate_class_cost_at(rate_class, weight, yq_finite_instant(fcinfo, 2), USECS_PER_SEC,
 						  &rate, &dominant);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&rate));
 }

@@ -187,16 +187,12 @@ row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 		if (i != ARG_FACTORS && PG_ARGISNULL(i))
 			return false;
 	}
-	row->from = PG_GETARG_TIMESTAMPTZ(ARG_FROM);
-	row->to = PG_GETARG_TIMESTAMPTZ(ARG_TO);
+	row->from = yq_finite_instant(fcinfo, ARG_FROM);
+	row->to = yq_finite_instant(fcinfo, ARG_TO);
 	row->part_from = PG_GETARG_TIMESTAMPTZ(ARG_PART_FROM);
 	row->sign = PG_GETARG_INT32(ARG_SIGN);
 	row->as_booked = PG_GETARG_BOOL(ARG_AS_BOOKED);
 	row->counts = PG_GETARG_BOOL(ARG_COUNTS);
-	if (TIMESTAMP_NOT_FINITE(row->from) || TIMESTAMP_NOT_FINITE(row->to))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
-				 errmsg("instant must be finite")));
 	yq_wide_from_numeric(&row->amount, PG_GETARG_NUMERIC(ARG_AMOUNT));
 	return true;
 }
@@ -233,9 +229,7 @@ yq_sql_add_quarter_hours(PG_FUNCTION_ARGS)
 		uint64		weight;
 		YqRateClass *rate_class;
 
-		(void) yq_rate_class_refresh();
-		rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(ARG_ALLOCATION),
-										   PG_ARGISNULL(ARG_FACTORS) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_FACTORS), &weight);
+		rate_class = yq_rate_class_argument(fcinfo, ARG_ALLOCATION, &weight);
 		add_parts(hours, &row, rate_class, weight, context);
 	}
 	PG_RETURN_POINTER(hours);

@@ -292,6 +292,16 @@ yq_rate_class_require(const YqResource *allocation, ArrayType *factors, uint64 *
 	return rate_class;
 }
 
+YqRateClass *
+yq_rate_class_argument(FunctionCallInfo fcinfo, int argument, uint64 *weight)
+{
+	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(argument);
+	ArrayType  *factors = PG_ARGISNULL(argument + 1) ? NULL : PG_GETARG_ARRAYTYPE_P(argument + 1);
+
+	(void) yq_rate_class_refresh();
+	return yq_rate_class_require(allocation, factors, weight);
+}
+
 uint64
 yq_rate_class_generation(void)
 {

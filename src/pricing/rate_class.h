@@ -19,6 +19,7 @@
 #include "base/resource.h"
 #include "base/wide.h"
 #include "datatype/timestamp.h"
+#include "fmgr.h"
 #include "pricing/timeline.h"
 #include "utils/array.h"
 
@@ -50,6 +51,12 @@ extern char *yq_rate_class_hint(const char *unknown);
  */
 extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
 										  ArrayType *factors, uint64 *weight);
+
+/*
+ * Likewise return the class of an allocation that is an argument of an SQL function, at the newest prices.
+ * The next argument has the factors, and may be null.
+ */
+extern YqRateClass *yq_rate_class_argument(FunctionCallInfo fcinfo, int argument, uint64 *weight);
 
 /*
  * Return the generation of classes.  A class survives a refresh if the generation stays the same.
