@@ -3,8 +3,8 @@
  * arguments.h
  *	  Arguments and results of SQL functions of several modules.
  *
- * If an argument that must not be null is null, the functions raise
- * ERRCODE_NULL_VALUE_NOT_ALLOWED, with the name of the argument.
+ * A null in place of a required argument raises ERRCODE_NULL_VALUE_NOT_ALLOWED.  The message names
+ * the argument.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,20 +50,17 @@ extern int	yq_texts_of_array(Datum array, const char *name, const char ***string
 extern int	yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						 HeapTupleHeader **rows);
 
-/* Read the rows of an array value with the same checks. */
+/* Read an array value in the same way as yq_row_array() reads an argument. */
 extern int	yq_rows_of_array(Datum array, const char *name, HeapTupleHeader **rows);
 
 /* Read all attributes of a row.  The row has exactly "count" attributes. */
 extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls);
 
-/*
- * Raise ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED unless the named function has been called as an
- * AFTER trigger.
- */
+/* Raise ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED unless the server calls the named function as an AFTER trigger. */
 extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
 
 /*
- * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the function has been called as a support
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the server calls the function as a support
  * function of the named aggregate.  Returns the memory context of the aggregate's state.
  */
 extern MemoryContext yq_require_aggregate(FunctionCallInfo fcinfo, const char *name);

@@ -43,7 +43,7 @@ yq_varlena_is(const text *value, const char *string)
 	return VARSIZE_ANY_EXHDR(value) == strlen(string) && memcmp(VARDATA_ANY(value), string, strlen(string)) == 0;
 }
 
-/* Put a value, or NULL, into a column of a row that will be written. */
+/* Put a value, or a null if the value is NULL, into a column of a row that will be written. */
 extern void yq_varlena_put(Datum *values, bool *nulls, int column, const void *value);
 
 /* Compare two texts: the result is negative, zero or positive. */
@@ -84,7 +84,7 @@ yq_bytes_of_varlena(const void *value)
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);
 
-/* Make a table with room for this number of entries.  The caller adds them at once. */
+/* Make a table for a known number of entries, which the caller then adds. */
 extern HTAB *yq_bytes_table_create_for(const char *name, Size entry_size, int entries,
 									   MemoryContext context);
 

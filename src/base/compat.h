@@ -110,7 +110,7 @@
 #define YQ_FILE_OF(relation)			((relation)->rd_node)
 #endif
 
-/* The results of hash functions may differ between major versions. */
+/* The hash functions of another major version may give other results. */
 #define YQ_SERVER_MAJOR					(PG_VERSION_NUM / 10000)
 
 /* 16: varatt.h is no longer part of postgres.h */

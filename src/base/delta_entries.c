@@ -136,7 +136,7 @@ entry_number(uint8 *buffer, const uint64 *limbs, int count)
 
 /* -- reading ----------------------------------------------------------------- */
 
-/* Raise ERRCODE_DATA_CORRUPTED: the bytes or the columns are not as the caller expects. */
+/* Raise ERRCODE_DATA_CORRUPTED: the bytes do not contain the columns that the caller expects. */
 static void
 entries_report_corruption(void)
 {
@@ -398,7 +398,7 @@ enum
 	RESULT_REFERENCE_AT,
 	RESULT_WEIGHT,
 	RESULT_ACCRUAL_BASE,
-	RESULT_QUEUE,				/* columns from this one to the node are in the order of an entry */
+	RESULT_QUEUE,				/* the columns from queue to node have the order of an entry about usage */
 	RESULT_OPPORTUNISTIC = RESULT_QUEUE + YQ_USAGE_OPPORTUNISTIC,
 	RESULT_ALLOCATION,
 	RESULT_CONTAINERS,

@@ -75,9 +75,9 @@ extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
 /* Columns of an entry about usage.  Names are the bytes of texts. */
 enum
 {
-	YQ_USAGE_QUEUE,				/* this column and the next two are NULL in rows about nodes */
-	YQ_USAGE_LABEL,
-	YQ_USAGE_USERNAME,
+	YQ_USAGE_QUEUE,				/* NULL in rows about nodes */
+	YQ_USAGE_LABEL,				/* NULL in rows about nodes */
+	YQ_USAGE_USERNAME,			/* NULL in rows about nodes */
 	YQ_USAGE_NODE,				/* NULL in rows about queues */
 	YQ_USAGE_OPPORTUNISTIC,		/* NULL for GUARANTEED containers */
 	YQ_USAGE_ALLOCATION,		/* the bytes of a resource */
@@ -100,7 +100,7 @@ extern void yq_delta_append_class(YqEntryWriter *writer, const YqClassChange *ch
 /* A change of the usage of a queue or of a node. */
 typedef struct YqUsageChange
 {
-	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* the columns before YQ_USAGE_OPPORTUNISTIC, in their order */
+	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* values of the columns before YQ_USAGE_OPPORTUNISTIC */
 	bool		is_guaranteed;
 	struct varlena *allocation;
 	int64		containers;

@@ -15,9 +15,8 @@
 #include "utils/varlena.h"
 
 /*
- * Limit on the cost of the edits.  A known name is not suggested if its edits cost
- * more, or more than half of the length of the misspelt name, rounded up.  Two swapped
- * characters of a name of five characters cost as much.
+ * Limit on the cost of the edits.  Half of the length of the misspelt name, rounded up, is also a
+ * limit.  For a name of five characters, this is the cost of swapping two characters.
  */
 #define MOST_EDITS 8
 

@@ -12,14 +12,17 @@ typedef struct YqNearestName
 {
 	const char *name;			/* the misspelt name */
 	int			length;
-	int			most;			/* a candidate whose edits cost more is not nearest */
+	int			most;			/* candidates whose edits cost more are ignored */
 	const char *nearest;		/* NULL: no candidate is similar */
 	int			nearest_length;
 } YqNearestName;
 
 extern void yq_nearest_name_begin(YqNearestName *search, const char *name, int length);
 
-/* Compare with a candidate, which must last as long as the search.  The first of several nearest candidates stays. */
+/*
+ * Compare the misspelt name with a candidate, which the caller keeps until the search ends.  If
+ * several candidates are equally near, the first one is suggested.
+ */
 extern void yq_nearest_name_compare(YqNearestName *search, const char *candidate, int length);
 
 #endif							/* YQ_NEAREST_NAME_H */

@@ -11,11 +11,11 @@
  *     amount   a signed 64-bit number, zigzag coded (sign in the lowest bit), then in groups of seven
  *              bits, lowest first, high bit set on all but the last byte; as short as possible, never zero
  *
- * A well-known name is always written as its code, so equal vectors are equal bytes.  The format is on
- * disk: codes are never reused or renumbered.  No name is ever added to the list, because a value stored
- * before would then have a second spelling.
+ * A well-known name is always written as its code, so equal vectors are equal bytes.  The format is
+ * on disk: codes are never reused or renumbered.  No name is ever added to the list, because stored
+ * values spell this name out and would no longer equal new values.
  *
- * All access is by byte, so a value may lie anywhere and have a short header.
+ * Values are read byte by byte, so a value may begin at any address and have a short header.
  *
  *-------------------------------------------------------------------------
  */
@@ -334,7 +334,10 @@ yq_resource_make(const YqResourceEntry *entries, int count)
 		insert_entry(sorted, i, &entry);
 	}
 
-	/* drop zero amounts only here, so that the loop above also refuses the repeated name of a zero amount */
+	/*
+	 * drop zero amounts only here, because the loop above must also refuse a second entry of a name
+	 * whose amount is zero
+	 */
 	for (int i = 0; i < count; i++)
 	{
 		if (sorted[i].amount != 0)

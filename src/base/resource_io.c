@@ -7,8 +7,8 @@
  * order and white space between tokens, and the form of YARN's logs, <memory:4096, vCores:2>.  JSON, of
  * type jsonb or as text, is an object of names and amounts, which are numbers or strings.
  *
- * An amount is a decimal number with an optional suffix.  A bare number counts native units.  A number with
- * a suffix is a quantity as Kubernetes and YARN write it, in their units:
+ * An amount is a decimal number with an optional suffix.  A bare number counts native units.  A
+ * number with a suffix is read as in Kubernetes and YARN.  The resource type determines its unit:
  *
  *     memory-mb         bytes; the native unit is 2^20 bytes
  *     names in -milli   whole cores or devices; the native unit is a thousandth
@@ -267,10 +267,7 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	for (int i = 0; i < quantity->decimals; i++)
 		denominator *= 10;
 
-	/*
-	 * cancel common factors first; the number is then a multiple of the denominator exactly if the
-	 * result is whole
-	 */
+	/* cancel common factors first; then the result is whole only if the denominator divides the number */
 	x = numerator;
 	y = denominator;
 	do

@@ -3,15 +3,15 @@
  * resource_sum.c
  *	  Sums of vectors, and the aggregate sum(yquota.resource).
  *
- * A sum in the state has 128 bits, which even 2^64 amounts of 64 bits cannot overflow.
- * Only the final sum must fit in int64.  Whether a sum is an error therefore depends
- * neither on the order of the rows nor on how parallel workers divided them.
+ * The aggregate's state has sums of 128 bits, which even 2^64 amounts of 64 bits cannot overflow.
+ * Only the final sum must fit in int64.  Whether a sum is an error therefore depends neither on the
+ * order of the rows nor on how parallel workers divided them.
  *
- * Requested resources may exceed int64; their sum is then the largest amount, not an
- * error (yquota_internal.demand()).
+ * The sum of requested resources may exceed int64.  In this case, yquota_internal.demand() returns
+ * the largest int64 amount instead of raising an error.
  *
- * The state is in the memory context of the aggregate.  NULLs are skipped, and the sum
- * of no rows is NULL, as with sum() of numbers.
+ * The state is allocated in the memory context of the aggregate.  NULLs are skipped, and the sum of
+ * no rows is NULL, as with sum() of numbers.
  *
  *-------------------------------------------------------------------------
  */

@@ -243,8 +243,8 @@ yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_pr
 	else
 	{
 		/*
-		 * The multiplier and the base price have at most 18 decimals each, and the calendar factor has at
-		 * most 6.  Without the factor 10^zeros, the denominator is at most 2^60 * 2^63.
+		 * The multiplier and the base price have at most 18 decimals each, and the calendar factor
+		 * has at most 6.  The factor 10^zeros is kept apart, so the denominator is at most 2^123.
 		 */
 		if (decimals > 2 * YQ_PRICE_DECIMALS + YQ_CALENDAR_DECIMALS)
 			yq_amount_out_of_range();
@@ -333,7 +333,7 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 	Numeric		twice;
 	int			order;
 
-	/* |rest| < |denominator|, so compare twice |rest| with |denominator| */
+	/* compare twice |rest| with |denominator|, because |rest| < |denominator| */
 	twice = DatumGetNumeric(DirectFunctionCall1(numeric_abs,
 												NumericGetDatum(call_numeric(numeric_mul, rest, two))));
 	order = compare_numeric(twice,
@@ -629,7 +629,7 @@ numeric_of_text(const char *text)
 											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
-/* Tell whether the server and this file agree on the value of the text and on its stored bytes. */
+/* Tell whether the server and this file convert a text to the same value with the same stored bytes. */
 static bool
 is_understood(const char *text)
 {

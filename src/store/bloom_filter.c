@@ -10,13 +10,12 @@
  * many tables there are.  With 12 bits per key, about one test in a hundred causes an
  * unnecessary look-up in the indexes.
  *
- * Rows are read without checks of visibility.  Because the head is written last, a
- * filter is either complete or unusable, even if the transaction that wrote it has
- * failed.
+ * Sessions read the rows without checking whether they are visible.  Because the head is written
+ * last, a filter is either complete or unusable, even if the transaction that wrote it has failed.
  *
- * Only a restore writes to a sealed table.  The trigger of the table then empties the
- * filter, unless the restore creates the trigger after the rows.  For that case the
- * head also contains the end of each table: appended rows make the table longer.
+ * Only a restore writes to a sealed table.  A trigger of the table then empties the filter.  A
+ * restore may create this trigger after the rows, so the head also records where each table ends.
+ * A table that has grown since then shows that the filter is incomplete.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +54,10 @@ StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 /* The number of pages that are built in memory at a time. */
 #define PAGES_PER_PASS 8192
 
-/* A table whose keys are in the filter, and the end of the table when the filter was made. */
+/*
+ * A table whose keys are in the filter.  The last two fields describe where the table ended when
+ * the filter was made.
+ */
 typedef struct FilteredTable
 {
 	Oid			oid;
@@ -63,11 +65,11 @@ typedef struct FilteredTable
 	uint32		last_row;		/* number of rows on the table's last page */
 } FilteredTable;
 
-/* The content of the last row. */
+/* The content of the filter's last row. */
 typedef struct FilterHead
 {
 	uint64		magic;
-	uint32		server_major;	/* major version of the server whose hash function was used */
+	uint32		server_major;	/* major version of the server that hashed the keys */
 	uint32		page_count;		/* number of pages with bits */
 	uint32		table_count;
 	FilteredTable tables[FLEXIBLE_ARRAY_MEMBER];
@@ -82,7 +84,7 @@ struct YqBloomFilter
 	uint32		page_count;
 };
 
-/* true while the filter is known to contain the keys of all sealed tables */
+/* is_complete is true while the filter is known to contain the keys of all sealed tables */
 static bool is_watched;
 static bool is_complete;
 
@@ -166,8 +168,8 @@ describe(Relation table)
 }
 
 /*
- * Tell whether the filter was made from the present children of the ledger, in their present
- * state.  Their triggers must also be the ones that empty the filter when rows are inserted.
+ * Tell whether the filter was made from the present children of the ledger, in their present state.
+ * Each child must also have the trigger that empties the filter when rows are inserted.
  */
 static bool
 is_of_all_children(const FilterHead *head)
@@ -216,7 +218,7 @@ check_head(YqBloomFilter *filter)
 	if (bytes == NULL || copy.head.magic != MAGIC || copy.head.server_major != YQ_SERVER_MAJOR ||
 		copy.head.page_count != filter->page_count)
 		return false;
-	/* an invalidation that arrives during the check clears the flag again */
+	/* an invalidation that arrives during this check sets is_complete to false again */
 	is_complete = true;
 	if (!is_of_all_children(&copy.head))
 		is_complete = false;
@@ -401,8 +403,8 @@ append_head(Relation relation, List *oids, uint32 page_count)
 }
 
 /*
- * fill_bloom_filter() makes the filter of all sealed tables of the ledger.  The table of the
- * filter is empty before.  Sessions do not use the filter until the head is written.
+ * fill_bloom_filter() makes the filter of all sealed tables of the ledger.  The caller has emptied
+ * the table of the filter.  Sessions do not use the filter until the head is written.
  */
 Datum
 yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)

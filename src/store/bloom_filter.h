@@ -3,12 +3,11 @@
  * bloom_filter.h
  *	  A quick test that no sealed table has a row with a key.
  *
- * A look-up of a container must search every sealed table of the ledger, and nearly
- * always finds nothing.  A Bloom filter of the keys of all these tables answers from a
- * single page, whereas an index takes a descent for each table.  The filter is the
- * table yquota_internal.charge_filter.  It is emptied when sealed tables are added or
- * removed, and stays empty until it is rebuilt.  Without a filter, look-ups are slower,
- * but give the same results.
+ * A look-up of a container must search every sealed table of the ledger, and nearly always finds
+ * nothing.  A Bloom filter of the keys of all these tables answers from a single page, whereas
+ * indexes need a descent for each table.  The filter is the table yquota_internal.charge_filter.
+ * It is emptied when sealed tables are added or removed, and stays empty until it is rebuilt.
+ * Without a filter, look-ups are slower, but give the same results.
  *
  *-------------------------------------------------------------------------
  */

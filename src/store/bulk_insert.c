@@ -35,7 +35,8 @@
 /* -- plain index --------------------------------------------------------------- */
 
 /*
- * Make entries of appended rows in an index, without an executor's state.
+ * Make the index entries of appended rows by calling the access method, without setting up the
+ * executor.
  *
  * The first row of a page always gets its BRIN entry.  An index with the option autosummarize
  * needs this entry to begin a new range.
@@ -49,7 +50,7 @@ typedef struct YqPlainIndex
 	const NullTest *condition;	/* NULL if every row has an entry */
 } YqPlainIndex;
 
-/* Set only the fields that access methods read.  BuildIndexInfo() also looks up options, which is expensive. */
+/* Set only the fields that access methods read.  BuildIndexInfo() would also look up options, which is expensive. */
 static IndexInfo *
 make_info(const FormData_pg_index *form)
 {
@@ -184,7 +185,7 @@ mark_changes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
 	}
 }
 
-/* Make the entries of rows that are on the same page. */
+/* Make the BRIN entries of rows that are on the same page. */
 static void
 summarize_page(const YqPlainIndex *plain, Relation heap, TupleTableSlot **slots, int count)
 {
@@ -237,8 +238,8 @@ struct YqIndexEntries
 	bool		optimistic;
 	int			plain_count;
 	YqPlainIndex *plain;
-	EState	   *estate;			/* NULL if all indexes are plain; so is the next field */
-	ResultRelInfo *others;
+	EState	   *estate;			/* NULL if all indexes are plain */
+	ResultRelInfo *others;		/* NULL if all indexes are plain */
 };
 
 /* Let the executor make the entries of an index. */
@@ -341,8 +342,8 @@ index_entries_close(YqIndexEntries *entries)
 /* -- bulk insert --------------------------------------------------------------- */
 
 /*
- * Collected rows are heap tuples in a context that is reset at each flush.  The capacity therefore
- * limits the memory.
+ * Collected rows are heap tuples in a context that is reset at each flush.  The writer's capacity
+ * therefore limits its memory.
  */
 
 struct YqBulkInsert
@@ -352,9 +353,9 @@ struct YqBulkInsert
 	TupleDesc	descriptor;		/* a copy if there are more than a few slots; each slot pins the
 								 * descriptor of the relation, and releasing a pin searches all pins */
 	YqIndexEntries *entries;
-	bool		is_statement;	/* true if the triggers of the table fire */
-	EState	   *estate;			/* executor state of the triggers; so are the next two fields */
-	ResultRelInfo *result;
+	bool		is_statement;	/* true if the triggers of the table fire for the rows */
+	EState	   *estate;			/* executor state of the triggers */
+	ResultRelInfo *result;		/* executor state of the triggers */
 	TransitionCaptureState *transition; /* NULL if no trigger needs it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
@@ -363,7 +364,7 @@ struct YqBulkInsert
 	int			capacity;
 	bool		optimistic;
 	int			count;
-	int			slot_count;		/* number of slots made so far */
+	int			slot_count;		/* number of slots that have been created */
 	int			slot_room;
 	TupleTableSlot **slots;
 };
@@ -371,7 +372,7 @@ struct YqBulkInsert
 /* The number of slots that is enough for most statements. */
 #define FEW_SLOTS 4
 
-/* Prepare rows with the columns that the caller knows.  Dropped columns keep their positions. */
+/* Prepare the arrays for rows with the columns that the caller knows.  Dropped columns keep their positions. */
 static void
 prepare_columns(YqBulkInsert *writer, int column_count)
 {
@@ -473,7 +474,7 @@ check_row(YqBulkInsert *writer, TupleTableSlot *slot)
 			ExecClearTuple(slot);
 			return false;
 		}
-		/* the tuple that a trigger returns is freed before the row is written */
+		/* copy the tuple, because the tuple that a trigger returns is freed before the row is written */
 		ExecMaterializeSlot(slot);
 	}
 	if (constraints != NULL && constraints->num_check > 0)
@@ -529,7 +530,7 @@ forget_rows(YqBulkInsert *writer)
 void
 yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument)
 {
-	/* logical decoding would send withdrawn rows, but it skips speculative rows */
+	/* logical decoding skips speculative rows, but would send withdrawn rows to subscribers */
 	bool		is_speculative = RelationIsLogicallyLogged(writer->relation);
 
 	if (!is_speculative)

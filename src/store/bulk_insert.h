@@ -16,9 +16,9 @@
 typedef struct YqBulkInsert YqBulkInsert;
 
 /*
- * Open a writer for rows of "column_count" columns.  These are the columns with which the table
- * was created.  The current memory context must exist longer than the writer.  The writer flushes
- * when it has collected "capacity" rows.  If "optimistic" is set, the caller flushes with
+ * Open a writer for rows of "column_count" columns.  A row has the columns with which the table was
+ * created.  The current memory context must exist longer than the writer.  The writer flushes when
+ * it has collected "capacity" rows.  If "optimistic" is set, the caller flushes with
  * yq_bulk_insert_claim() instead.  In a read-only transaction, raises
  * ERRCODE_READ_ONLY_SQL_TRANSACTION, as INSERT does.
  */
@@ -31,8 +31,8 @@ extern YqBulkInsert *yq_bulk_insert_open(YqTable table, int column_count, int ca
  *
  * Statement triggers fire before the first row and when the writer is closed.  Row triggers fire
  * for each row, and CHECK constraints are checked.  A BEFORE trigger may change or drop a row, but
- * it does not see all previous rows.  Statements that run before the writer is closed are not part
- * of this INSERT.
+ * it does not see all previous rows.  Other statements that run before the writer is closed do not
+ * belong to this INSERT.
  */
 extern YqBulkInsert *yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity);
 
@@ -48,12 +48,12 @@ extern void yq_bulk_insert_flush(YqBulkInsert *writer);
  * Insert the collected rows without waiting for a row with the same unique key, and without
  * failing.
  *
- * The writer calls "before" with the number of each row before it makes the entries of the row.
- * "before" may be NULL.  Then the writer calls "is_taken", which tells without waiting whether
- * another row has the key.  No other row has the key unless "may_be_taken" is set.  A row whose
- * key is taken is withdrawn (row_update.h).  The caller may then wait for the transaction that
- * has the key.  Statements that sort their rows in the same way wait in the order of the rows, so
- * they cannot deadlock.
+ * Before it makes the index entries of a row, the writer calls "before" with the number of the row.
+ * "before" may be NULL.  After it has made the entries, the writer calls "is_taken", which tells
+ * without waiting whether another row has the key.  If "may_be_taken" is not set, no other row has
+ * the key.  A row whose key is taken is withdrawn (row_update.h).  The caller may then wait for the
+ * transaction that has the key.  Statements that sort their rows in the same way wait in the order
+ * of the rows, so they cannot deadlock.
  */
 typedef void (*YqBeforeClaim) (void *argument, int row);
 typedef bool (*YqIsTaken) (void *argument, int row, ItemPointer tid, bool may_be_taken);

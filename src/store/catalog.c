@@ -3,8 +3,8 @@
  * catalog.c
  *	  Opens yquota's own tables, and invalidates caches built on them.
  *
- * A single relation cache callback serves the whole library.  It compares OIDs and
- * clears flags; the next use looks everything up again.
+ * A single relation cache callback serves the whole library.  The callback only compares OIDs and
+ * clears flags.  The next use of a table looks up its OID and its signal again.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,13 +45,13 @@ typedef struct TableEntry
 	const char *name;
 	bool		may_have_children;	/* sealed segments of the history */
 	Oid			oid;			/* InvalidOid if not looked up; the look-up also checks the version */
-	bool		is_local;		/* since its OID was looked up, the table has been checked: it is a plain local table */
-	const char *index_name;		/* name of the index that was looked up last since then */
+	bool		is_local;		/* with this OID, the table was found to be plain and local */
+	const char *index_name;		/* index that was looked up last, after the OID was looked up */
 	Oid			index_oid;
 	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid if never
 								 * looked up */
 	Oid			file_number;	/* file of the table when "signal" was looked up */
-	bool		is_suspect;		/* the relation cache entry of the table has changed since then */
+	bool		is_suspect;		/* the relation cache entry has changed since "signal" was looked up */
 } TableEntry;
 
 #define YQ_TABLE(symbol, in_schema, called, inherited) {.schema = in_schema, .name = called, .may_have_children = inherited},
@@ -65,7 +65,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 typedef struct Watcher
 {
 	YqTable		table;
-	bool		is_of_rows;		/* VACUUM and ANALYZE do not set it to false */
+	bool		is_of_rows;		/* VACUUM and ANALYZE do not clear the flag */
 	bool	   *flag;
 } Watcher;
 
@@ -80,9 +80,10 @@ static bool callbacks_registered = false;
 static bool has_suspects = false;
 
 /*
- * Handle an invalidation.  It may arrive while a table is being opened, when the table's OID has
- * already been forgotten.  The reader sets its flag only afterwards.  While the OID of a table is
- * forgotten, every invalidation is therefore treated as a change of this table.
+ * Handle an invalidation of the relation cache.  An invalidation may arrive while a reader opens a
+ * table whose OID has been forgotten.  The callback then cannot tell whether it concerns this
+ * table.  As long as the OID is unknown, every invalidation therefore counts as a change of the
+ * table.
  */
 static void
 on_relcache_change(Datum arg, Oid relation_oid)
@@ -116,8 +117,8 @@ forget_rows_of(YqTable table)
 }
 
 /*
- * Look up the signal of a table again.  If the table was replaced, or emptied without firing
- * triggers, treat its rows as changed.
+ * Look up the signal of a table again.  If another table has replaced the table, or if it was
+ * emptied without firing triggers, its rows count as changed.
  */
 static void
 look_up_signal(YqTable table)
@@ -307,7 +308,7 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 				 errhint("Run CREATE EXTENSION yquota.")));
 
 	relation = table_open(oid, lockmode);
-	/* if the OID is missing, an invalidation received with the lock has reported a change */
+	/* check the table again if an invalidation that was received with the lock has cleared the OID */
 	if (tables[table].is_local && OidIsValid(tables[table].oid))
 		return relation;
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
@@ -377,7 +378,7 @@ yq_column(Relation relation, const char *name)
 Snapshot
 yq_latest_snapshot(void)
 {
-	/* a parallel plan may not take new snapshots, so use its own snapshot */
+	/* use the parallel plan's own snapshot, because a parallel plan may not take new snapshots */
 	if (IsInParallelMode())
 		return RegisterSnapshot(GetActiveSnapshot());
 	return RegisterSnapshot(GetLatestSnapshot());
@@ -417,9 +418,9 @@ yq_catalog_on_abort(bool *flag)
 }
 
 /*
- * Send an invalidation of the row type of the table, as if the row type were a relation.  No
- * relation has this OID. An invalidation of the table itself would not show that rows have
- * changed, because VACUUM and ANALYZE also change the table's relation cache entry.
+ * Send an invalidation with the OID of the table's row type, which is the OID of no relation.  An
+ * invalidation of the table itself would not show that rows have changed, because VACUUM and
+ * ANALYZE also send it.
  */
 void
 yq_catalog_signal_change_of(Oid table_oid)
@@ -436,8 +437,8 @@ yq_catalog_signal_change_of(Oid table_oid)
 }
 
 /*
- * Make all sessions replan statements that read a table.  This session replans once more if its
- * transaction is rolled back.  The server sends no such invalidation when a table loses a child.
+ * Make all sessions replan statements that read a table.  The server does not do this when a table
+ * loses a child.  If the transaction is rolled back, this session plans its statements once more.
  */
 Datum
 yq_sql_replan(PG_FUNCTION_ARGS)

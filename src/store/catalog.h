@@ -3,9 +3,9 @@
  * catalog.h
  *	  yquota's own tables, and signals of their changes.
  *
- * C code opens tables only through this file, so that the checks are in one place.  A
- * table that a distribution engine has taken over would silently appear empty, so it is
- * refused (docs/design.md 6).
+ * C code opens tables only through this file, so that the checks are in one place.  A table that a
+ * distribution engine has taken over is refused, because it would silently appear empty
+ * (docs/design.md 6).
  *
  * OIDs are cached per backend.  One relation cache callback drops them, and signals the
  * caches built on these tables (see yq_catalog_on_change).  The callback reads nothing.
@@ -79,9 +79,9 @@ extern void yq_catalog_accept_changes(void);
 
 /*
  * Register "flag".  It is also set to false whenever a transaction or subtransaction aborts or is
- * prepared.  A cache needs this if the statement that changes its table may read the cache.  When
- * such a statement fails, the server discards the invalidations of its last command, although the
- * cached rows do not exist any more.  Callers register a flag once per backend.
+ * prepared.  A cache needs such a flag if a statement may read the cache after it has changed the
+ * table.  When such a statement fails, the server discards the invalidations of its last command,
+ * although the cached rows do not exist any more.  Callers register a flag once per backend.
  */
 extern void yq_catalog_on_abort(bool *flag);
 

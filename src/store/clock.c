@@ -3,10 +3,10 @@
  * clock.c
  *	  The one clock (contract in clock.h; docs/design.md 3).
  *
- * The cached setting is valid if it was read completely ("setting_read") and no change
- * was signalled since the read began ("setting_current").  The relation cache callback
- * of catalog.c clears the second flag.  There are two flags because the cache must stay
- * invalid if an error or a signal comes during the read.
+ * The cached setting is valid if it was read completely ("setting_read") and no change was
+ * signalled since the read began ("setting_current").  The relation cache callback of catalog.c
+ * clears the second flag.  With two flags, the cache stays invalid if an error or a signal
+ * interrupts the read.
  *
  * While the clock is set by hand, the statement clock and the clock show the same
  * instant.  A script that sets the clock and continues in the same statement expects

@@ -3,10 +3,10 @@
  * clock.h
  *	  The one clock: all code that needs the present instant, or waits, uses it.
  *
- * The clock is the system's clock unless a row of yquota_internal.clock_setting says
- * otherwise.  Tests and demonstrations set such a row (yquota.set_clock()).  Each
- * backend caches the setting; relation cache invalidation reports a change, as for any
- * change of a catalog.  Outside a transaction, the last known setting counts.
+ * The clock is the system's clock unless a row of yquota_internal.clock_setting says otherwise.
+ * Tests and demonstrations set such a row (yquota.set_clock()).  Each backend caches the setting;
+ * an invalidation of the relation cache reports a change of the setting.  Outside a transaction, a
+ * backend uses the last setting that it knows.
  *
  * docs/design.md 3.
  *
@@ -35,8 +35,8 @@ extern long yq_clock_milliseconds_until(TimestampTz until);
 /*
  * Read the setting of the clock again without using the cache.  Returns true when the setting
  * differs from the cached one.  A process calls this function when a transaction that sets the
- * clock has woken it.  The latch is set before the invalidation is sent, so the cache may be out
- * of date.
+ * clock has woken it.  That transaction sets the latch before it sends the invalidation, so the
+ * cache may be out of date.
  */
 extern bool yq_clock_reread(void);
 

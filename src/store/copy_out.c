@@ -3,13 +3,13 @@
  * copy_out.c
  *	  Inserts rows that only yquota's owner may read, as the calling role.
  *
- * archive() reads tables on which its caller has no privileges, and writes to a table
- * of the caller's choice.  The triggers, defaults and foreign server of that table must
- * not run with the owner's privileges.  The owner therefore reads the rows into a
- * tuplestore, which spills to disk, and the caller inserts them from there.  The caller
- * is yq_role_scope_role(), which the wrapper of archive() stores.  Neither the session
- * user nor the role of SET ROLE would be right.  When autovacuum calls an index
- * function, the function belongs to its owner, but the session user is a superuser.
+ * archive() reads tables on which its caller has no privileges, and writes to a table of the
+ * caller's choice.  The triggers, defaults and foreign server of that table must not run with the
+ * owner's privileges.  The owner therefore reads the rows into a tuplestore, which spills to disk,
+ * and the caller inserts them from there.  yq_role_scope_role() returns the caller, which the
+ * wrapper of archive() has stored.  The session user and the role of SET ROLE may have more
+ * privileges.  For example, when autovacuum runs the function of an index, the session user is a
+ * superuser.
  *
  *-------------------------------------------------------------------------
  */
@@ -104,9 +104,9 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 
 /*
  * Run a command as a role.  Returns the result of SPI_execute().  If "only_reads" is set, the
- * command uses the snapshot of the calling statement, and its changes of settings are undone.
- * Otherwise functions of an archive's owner could set the search path of a superuser who reads a
- * report.
+ * command uses the snapshot of the calling statement, and its changes of settings are undone.  If
+ * these changes lasted, functions of an archive's owner could set the search path of a superuser
+ * who reads a report.
  */
 static int
 run_as(Oid role, const char *command, bool only_reads)
@@ -148,8 +148,8 @@ insert_copied_rows(const char *target, const char *columns, const char *source)
 }
 
 /*
- * Insert rows from a temporary table.  Citus plans an INSERT ... SELECT a second time, and then
- * does not find rows that exist only as a named tuplestore.
+ * Insert rows by way of a temporary table.  Citus plans an INSERT ... SELECT a second time, and
+ * this plan cannot read a named tuplestore.
  */
 static uint64
 insert_staged_rows(const char *target, const char *columns)

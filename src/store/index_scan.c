@@ -3,8 +3,8 @@
  * index_scan.c
  *	  Looks up rows of yquota's own tables by an index on one text column.
  *
- * SnapshotSelf shows rows as they are at this moment.  It may miss a row that another
- * transaction is replacing at the same time.  A caller that must not miss it uses
+ * SnapshotSelf shows rows as they are at this moment.  It may miss a row that another transaction
+ * is replacing at the same time.  A caller that must not miss such a row uses
  * yq_index_scan_wait_for(), which scans with a dirty snapshot and waits.
  *
  *-------------------------------------------------------------------------
@@ -33,17 +33,20 @@
 #include "utils/snapmgr.h"
 
 /*
- * Limits for the choice between walking forward in the index and a new descent, for ascending
- * keys.  Walking forward is cheaper if the caller wants many of the entries that are passed.
- * After this many entries that are not wanted, a new descent is cheaper.  A descent for a single
- * key is cheaper still, because a descent that prepares to walk reads a whole page.
+ * Limits for the choice between walking forward in the index and a new descent, for ascending keys.
+ * Walking forward is cheaper if the caller wants many of the entries that are passed.  After this
+ * many entries that are not wanted, a new descent is cheaper.  A descent that prepares to walk
+ * reads a whole page, so a descent for a single key is cheaper still.
  */
 #define MERGE_MAX_STEPS 12
 
 /* A descent that prepares to walk is worth its cost if it serves this many keys. */
 #define MERGE_MIN_KEYS 8
 
-/* Numbers of keys that are looked up one by one: at first, and after a descent that was not worth its cost. */
+/*
+ * Numbers of keys that are looked up one by one: at the start of a scan, and after a walk that
+ * served too few keys.
+ */
 #define FIRST_SINGLE_KEYS 16
 #define MORE_SINGLE_KEYS 128
 
@@ -53,10 +56,10 @@ typedef struct ScanPart
 	Relation	relation;
 	Relation	index;
 	IndexScanDesc descriptor;
-	IndexScanDesc dirty_scan;	/* opened when first needed; so is the next field */
-	IndexScanDesc merge_scan;
-	text	   *merge_key;		/* key at which merge_scan began */
-	bool		is_positioned;	/* merge_scan is at an entry or at the end */
+	IndexScanDesc dirty_scan;	/* opened when first needed */
+	IndexScanDesc merge_scan;	/* opened when first needed */
+	text	   *merge_key;		/* key from which merge_scan started */
+	bool		is_positioned;	/* false until merge_scan has moved to an entry or to the end */
 	bool		at_end;
 	TupleTableSlot *slot;
 } ScanPart;
@@ -137,7 +140,7 @@ open_children(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Tell whether the children must be searched for the present key.  If so, open them. */
+/* If the children must be searched for the present key, open them.  Returns whether they must be searched. */
 static bool
 children_may_have(YqIndexScan *scan)
 {
@@ -202,7 +205,7 @@ rescan(YqIndexScan *scan, IndexScanDesc descriptor, const text *key, StrategyNum
 	ScanKeyData scan_key;
 
 	if (key == NULL)
-		/* the scan was made for a single key, so replace it by a search for any key that is not null */
+		/* the scan was prepared for a single key; search for any key that is not null instead */
 		ScanKeyEntryInitialize(&scan_key, SK_ISNULL | SK_SEARCHNOTNULL, 1, InvalidStrategy,
 							   InvalidOid, InvalidOid, InvalidOid, (Datum) 0);
 	else
@@ -389,7 +392,7 @@ open_dirty_scan(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Find the next row of the dirty scan that counts.  Returns false at the end. */
+/* Find the next row of the dirty scan that is not withdrawn.  Returns false at the end. */
 static bool
 get_next_dirty(YqIndexScan *scan, ScanPart *part)
 {
@@ -443,9 +446,10 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 	ScanPart *part = &scan->parts[0];
 
 	/*
-	 * Do not wait for a transaction that inserts another row with the key of an existing row.  The
-	 * other transaction will withdraw its row, and may be waiting for this transaction.  If another
-	 * transaction is deleting the existing row, the caller waits for it when it changes the row.
+	 * Return an existing row without waiting for a transaction that inserts another row with the
+	 * same key.  The other transaction will withdraw its row, and may be waiting for this
+	 * transaction.  If another transaction is deleting the existing row, the caller will wait for
+	 * that transaction when it changes the row.
 	 */
 	yq_index_scan_seek(scan, key);
 	if (find_next(scan))

@@ -70,8 +70,8 @@ extern bool yq_index_scan_is_taken(YqIndexScan *scan, const text *key, ItemPoint
 
 /*
  * Tell whether this transaction has inserted a row with a unique key, even if it has deleted the
- * row since.  Other transactions then wait for the end of this transaction.  This function and the
- * previous one ignore a row that was withdrawn as a duplicate (yq_claim_withdraw).
+ * row since.  In both cases, other transactions wait for the end of this transaction.  This
+ * function and the previous one ignore a row that was withdrawn as a duplicate (yq_claim_withdraw).
  */
 extern bool yq_index_scan_is_ours(YqIndexScan *scan, const text *key);
 

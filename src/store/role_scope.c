@@ -8,14 +8,15 @@
  * server evaluates them once per query.  In a parallel query the leader evaluates them, because parallel
  * workers do not know the acting role.
  *
- * A report that reads tables closed to its caller runs as yquota's owner.  SECURITY DEFINER alone would hide
- * the calling role from it.  The public function is therefore a shell in C.  It notes the calling role, and
- * calls the function of the same name and arguments with the suffix _as_owner.  That is a SECURITY DEFINER
- * function that only the owner may call.  Triggers that record the role behind a change work the same way.
+ * A report that reads tables closed to its caller runs as yquota's owner.  With SECURITY DEFINER
+ * alone, the report would not know the calling role.  The public function is therefore a shell in C
+ * that stores the calling role.  The shell then calls a function with the same arguments and the
+ * suffix _as_owner.  This function is SECURITY DEFINER, and only the owner may call it.  Triggers
+ * that record the role behind a change work the same way.
  *
- * A row of role_grant counts while the role has both the name and the OID that are stored in the row.  A new
- * role under an old name inherits nothing.  Neither does a role that has the same OID by chance after a
- * restore.
+ * A row of role_grant counts while the role has both the name and the OID that are stored in the
+ * row.  A new role with the name of a dropped role therefore gets nothing.  After a restore,
+ * neither does a role that has the stored OID by chance.
  *
  *-------------------------------------------------------------------------
  */
@@ -158,7 +159,7 @@ add_descendant(const YqRow *row)
 	add_project(row->argument, row, 0);
 }
 
-/* Add the descendants of projects, because a role that may see a project may see them, too. */
+/* Add the descendants of projects, because a role that may see a project may also see its descendants. */
 static void
 add_descendants(Readable *readable, Snapshot snapshot)
 {
@@ -296,7 +297,10 @@ yq_sql_acting_role(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_sending_role);
 
-/* sending_role(): the name of the calling role, or of the session's if the owner runs the statement for it */
+/*
+ * sending_role(): the name of the calling role, or of the session's current role if yquota's owner
+ * runs the statement
+ */
 Datum
 yq_sql_sending_role(PG_FUNCTION_ARGS)
 {
@@ -333,10 +337,10 @@ is_set_by_session(const char *name)
 }
 
 /*
- * Check for the SET statements with which a dump begins; row_security is off, or on
- * with --enable-row-security.  In a session that restores a dump, CREATE EXTENSION
- * inserts rows, and so may the function of an index that the session builds. These rows
- * are not rows of the dump.
+ * Check for the settings that a dump makes first.  A dump always sets row_security, but
+ * --enable-row-security sets it to on.  While a session restores a dump, CREATE EXTENSION and
+ * functions of indexes may insert rows that are not in the dump.  These rows do not count as
+ * restored.
  */
 bool
 yq_role_scope_is_restoring(void)
@@ -429,10 +433,7 @@ yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 	/* FROM passes a ReturnSetInfo for every function, including functions that return a single value */
 	if (behind->flinfo->fn_retset)
 	{
-		/*
-		 * return all rows at once: if rows were returned one by one, the caller would be
-		 * forgotten in between
-		 */
+		/* return all rows in one call, because the acting role is known only during this call */
 		rows = (ReturnSetInfo *) fcinfo->resultinfo;
 		if (rows == NULL || !IsA(rows, ReturnSetInfo) || (rows->allowedModes & SFRM_Materialize) == 0)
 			ereport(ERROR,

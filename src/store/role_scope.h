@@ -13,7 +13,7 @@
 #ifndef YQ_ROLE_SCOPE_H
 #define YQ_ROLE_SCOPE_H
 
-/* Return the role whose privileges determine the visible rows, and that the audit names. */
+/* Return the role whose privileges determine the visible rows, and which the audit records. */
 extern Oid	yq_role_scope_role(void);
 
 /*
@@ -24,9 +24,9 @@ extern Oid	yq_role_scope_role(void);
 extern Oid	yq_role_scope_sender(void);
 
 /*
- * Make yq_role_scope_role() return the current user again, while code of the acting role runs.
- * This code may call functions of other roles.  The caller restores the returned role afterwards,
- * even after an error.
+ * Make yq_role_scope_role() return the current user again, while code of the acting role runs and
+ * may call functions of other roles.  The caller restores the returned role afterwards, even after
+ * an error.
  */
 extern Oid	yq_role_scope_forget(void);
 extern void yq_role_scope_restore(Oid forgotten);
@@ -41,9 +41,9 @@ extern bool yq_role_scope_reads_all(Oid role);
 extern bool yq_role_scope_acts_as(Oid role, const char *kind);
 
 /*
- * Tell whether objects of a role may run with the privileges of other roles.  Objects
- * of yquota's owner and of superusers may.  Objects of a role that is only a member of
- * one of these may not.
+ * Tell whether objects of a role may run with the privileges of other roles.  Objects of yquota's
+ * owner and of superusers may.  Objects of other roles may not, even if the role is a member of one
+ * of these roles.
  */
 extern bool yq_role_scope_is_trusted(Oid role);
 
@@ -58,9 +58,9 @@ extern void yq_role_scope_check_attributable(const char *table_name);
 /*
  * Tell whether this session restores a dump.  The function recognizes the parameters that pg_dump
  * and pg_restore set first: check_function_bodies is off, client_min_messages is warning, and
- * row_security has been set.  Both the login role and yq_role_scope_role() must have the
- * privileges of yquota's owner.  Restored rows are stored unchanged, and triggers compute nothing
- * from them.
+ * row_security has been set.  Both the session user and yq_role_scope_role() must have the
+ * privileges of yquota's owner.  Triggers leave restored rows unchanged, and compute nothing from
+ * them.
  */
 extern bool yq_role_scope_is_restoring(void);
 

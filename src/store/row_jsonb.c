@@ -3,9 +3,8 @@
  * row_jsonb.c
  *	  Rows as JSON objects of the columns that are set.
  *
- * A row of yquota.queue has some fifty columns, of which a few are set.  Making an
- * object of all columns and then removing the nulls costs ten times as much.
- * to_jsonb() converts the values.
+ * Only a few of the fifty columns of a row of yquota.queue are set.  An object of all columns, from
+ * which the nulls are then removed, would cost ten times as much.  to_jsonb() converts the values.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_set_columns);
 
-/* State that is kept between calls, for the row type of the last call. */
+/* Facts about a row type, kept for the next call with the same type. */
 typedef struct RowConverter
 {
 	Oid			row_type;
@@ -34,8 +33,8 @@ typedef struct RowConverter
 } RowConverter;
 
 /*
- * Prepare a call of to_jsonb() that contains the type of the argument.  to_jsonb() takes the type
- * from the call.
+ * Prepare a call of to_jsonb() with an expression of the argument's type, because to_jsonb() reads
+ * the type from this expression.
  */
 static void
 prepare_column(FmgrInfo *to_jsonb, Form_pg_attribute column, MemoryContext context)

@@ -51,7 +51,7 @@ yq_claim_delete(Relation relation, ItemPointer tid)
 	return delete_row(relation, tid, false);
 }
 
-/* Lock a row in its newest version. */
+/* Lock the newest version of a row. */
 static TM_Result
 lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
 {
@@ -98,8 +98,8 @@ yq_claim_is_withdrawn(TupleTableSlot *slot)
 /* -- row update ---------------------------------------------------------------- */
 
 /*
- * Rows are changed by the executor's routines for logical replication.  They cost a fraction of
- * starting and ending a statement.
+ * The executor's routines for logical replication change the rows.  They take a fraction of the
+ * time that starting and ending a statement takes.
  */
 
 struct YqRowUpdate

@@ -18,14 +18,14 @@
  * Claims of keys of a unique index, and deletion and locking of single rows.
  *
  * A transaction claims a key by inserting a row with the key.  If two transactions insert such a
- * row, the unique index decides, as for INSERT ...  ON CONFLICT.  INSERT ...  ON CONFLICT marks
- * its new row as speculative, and removes the row with heap_abort_speculative() when another row
- * has the key.  If WAL is decoded, the writer of bulk_insert.h does the same, because a subscriber
- * must not receive such a row.
+ * row, the unique index decides, as for INSERT ... ON CONFLICT.  INSERT ... ON CONFLICT marks its
+ * new row as speculative, and removes the row with heap_abort_speculative() when another row has
+ * the key.  The writer of bulk_insert.h does the same if the table's WAL is decoded, because a
+ * subscriber must not receive a withdrawn row.
  *
- * Rows that are inserted many at a time cannot be speculative.  A transaction whose row comes
- * second withdraws its row instead: it deletes the row and marks it.  Other transactions skip a
- * row with this mark.  They do not wait for the end of the row's transaction.
+ * Rows that are inserted many at a time cannot be speculative.  If another row already has the key,
+ * the transaction withdraws its row instead: it deletes the row and marks it.  Other transactions
+ * skip a row with this mark.  They do not wait for the end of the row's transaction.
  *
  * A withdrawn row has the mark of a row that was moved to another partition.  Tables with claims
  * have no partitions, so none of their other rows has this mark.
@@ -61,8 +61,8 @@ extern bool yq_claim_is_withdrawn(TupleTableSlot *slot);
 /* -- row update ---------------------------------------------------------------- */
 
 /*
- * Change rows of a table by primary key.  All changes by one YqRowUpdate are one command.  They
- * become visible when it is closed, so a row may be changed only once.
+ * Change rows of a table by primary key.  All changes by one YqRowUpdate are one command.  The
+ * changes become visible when the YqRowUpdate is closed, so it may change a row only once.
  *
  * Indexes are maintained and constraints are checked.  Triggers of rows and statements fire as for
  * UPDATE, INSERT and DELETE. Transition tables are empty, as when logical replication applies
@@ -81,7 +81,7 @@ typedef struct YqRowUpdate YqRowUpdate;
  */
 extern YqRowUpdate *yq_row_update_open(YqTable table, const char *primary_key, const char *const *names, int count);
 
-/* Find and lock the row with a key.  Returns false when there is none. */
+/* Find and lock the row with a key.  Returns false when there is no such row. */
 extern bool yq_row_update_find(YqRowUpdate *update, const Datum *key);
 
 /* Return the value of a column of the row that was found.  The value must not be null. */

@@ -94,8 +94,7 @@ yq_attempt_dry(void (*function) (void *), void *argument)
  * of applications.  Dropping and creating the extension sends such an invalidation.
  *
  * A plan may skip empty tables.  It is made again when one of these tables is not empty any more.
- * Without skipping, starting the plan nodes without rows would take longer than running the rest
- * of the plan.
+ * Starting plan nodes that find no rows would take longer than running the rest of the plan.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
@@ -106,7 +105,7 @@ static bool is_current = false;
 /* The tables for which may_have_rows() may be called. */
 static const YqTable optional_tables[] = {YQ_PROJECT_FAMILY, YQ_EXPIRED_GRANT, YQ_HOLD, YQ_ACCRUING_RESERVATION};
 
-/* The tables that are skipped by the plan which is being made.  An error resets it. */
+/* The tables that the plan being made skips.  An error sets it to zero. */
 static uint32 left_out = 0;
 static bool is_planning = false;
 
@@ -142,8 +141,8 @@ find_parameter_type(const char *name)
 }
 
 /*
- * Find the empty tables.  The snapshot was taken earlier, and does not see a row that is inserted
- * into these tables later.
+ * Find the empty tables.  The caller has taken the snapshot before, so the plan need not see rows
+ * that are inserted into these tables later.
  */
 static uint32
 find_empty_tables(void)
@@ -211,8 +210,9 @@ execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Sna
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	/*
-	 * Disabled plan types have such a high cost that it would trigger JIT compilation.  Compared with
-	 * this cost, the planner would consider starting parallel workers as free, even once for each row.
+	 * Switch off JIT compilation and parallel workers.  Disabled plan types have such a high cost
+	 * that JIT compilation and parallel workers, even new ones for each row, would seem worth their
+	 * cost.
 	 */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
@@ -246,7 +246,7 @@ yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot)
 	return execute_saved_plan(statement, values, NULL, snapshot, true);
 }
 
-/* The server keeps no resource owner for a plan that is not saved. */
+/* Plan without a resource owner, because the server needs one only for saved plans. */
 uint64
 yq_saved_plan_read_once(const char *command)
 {

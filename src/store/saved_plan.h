@@ -43,15 +43,15 @@ extern ErrorData *yq_attempt_dry(void (*function) (void *), void *argument);
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 25
 
 /*
- * A saved statement.  Define it as static; the fields after skips_empty belong to saved_plan.c.
- * Types are names in pg_catalog, or in schema yquota if they begin with "yquota.".
+ * A saved statement.  Define a saved statement as static.  Only saved_plan.c uses the fields after
+ * skips_empty.  Types are names in pg_catalog, or in schema yquota if they begin with "yquota.".
  */
 typedef struct YqSavedPlan
 {
 	const char *command;
 	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* types of the parameters, followed by NULL */
-	bool		plans_once;		/* use a generic plan: it does not depend on the values */
-	bool		plans_each_time;	/* make the plan for the present values */
+	bool		plans_once;		/* use a generic plan, which does not depend on the values */
+	bool		plans_each_time;	/* make a new plan for the values of each call */
 	bool		skips_empty;	/* the plan skips tables for which may_have_rows() is false */
 	struct _SPI_plan *plan;
 	uint64		generation;		/* generation in which the plan was made */

@@ -3,14 +3,12 @@
  * swap_storage.c
  *	  Exchanges the storage of two tables with the same columns.
  *
- * Sealing history uses this exchange: the table to which sessions append gives its rows
- * to a new, empty child.  The time does not depend on the number of rows, because no
- * row is copied.  The rows of pg_class exchange the files of the tables and of each
- * index.  They also exchange the state of these files: how far they are frozen, and how
- * large they are.  TOAST tables move together with the rows that point into them, by
- * their OIDs.  The exchange is an ordinary change of catalogs.  It takes effect when
- * the transaction commits, also on standbys, and has no effect when the transaction
- * fails.
+ * Sealing history uses this exchange to move the rows of the table to which sessions append into a
+ * new, empty child.  The time does not depend on the number of rows, because no row is copied.  The
+ * exchange swaps fields between rows of pg_class: the files of the tables and of each index, their
+ * sizes, and how far they are frozen.  TOAST tables move together with the rows that point into
+ * them, by their OIDs.  The exchange is an ordinary change of catalogs.  It takes effect when the
+ * transaction commits, also on standbys, and has no effect when the transaction fails.
  *
  * The caller holds AccessExclusiveLock on both tables.  Both must have the same
  * structure, including the numbers of their columns.  For each index of one table, the
@@ -50,7 +48,7 @@
 #define SWAP(type, a, b) \
 	do { type swapped_ = (a); (a) = (b); (b) = swapped_; } while (0)
 
-/* -- check that the tables are alike --------------------------------------- */
+/* -- check that the tables have the same structure --------------------------------------- */
 
 static void
 refuse_table(Relation relation, const char *detail, const char *hint)
@@ -188,7 +186,7 @@ note_new_files(Oid parent, Oid child)
 	relation_close(theirs, NoLock);
 }
 
-/* Make the TOAST table depend on its new table, if there is a TOAST table. */
+/* If there is a TOAST table, make it depend on the table that it now belongs to. */
 static void
 hand_over_toast(Oid toast, Oid new_owner)
 {
@@ -236,7 +234,7 @@ exchange_files(Relation catalog, CatalogIndexState indexes, Oid parent, Oid chil
 	heap_freetuple(their_row);
 }
 
-/* Rename TOAST tables after their tables, because administrators rely on these names. */
+/* Name TOAST tables after their new tables, because administrators rely on these names. */
 static void
 rename_toast(Oid table, const char *format)
 {
@@ -328,7 +326,10 @@ yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 	check_table(child);
 	check_alike(parent, child);
 
-	/* rows that serializable transactions have read are now stored in the other table */
+	/*
+	 * extend predicate locks to whole tables, because rows that serializable transactions have read
+	 * move to the other table
+	 */
 	TransferPredicateLocksToHeapRelation(parent);
 	TransferPredicateLocksToHeapRelation(child);
 	count_rows(parent, child);

@@ -4,8 +4,8 @@
  *	  yquota's own tables: symbol, schema, name, and whether the table may have
  *	  children (sealed segments of history).
  *
- * catalog.h and catalog.c include this file, each with a YQ_TABLE of its own.  It therefore has no #ifndef
- * guard.
+ * catalog.h and catalog.c include this file, each with its own definition of YQ_TABLE.  This file
+ * therefore has no #ifndef guard.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_scan.c
- *	  Reads a small table of yquota, or a part of one, column by column.  Reads the rows
- *	  of a journal that a session has not read yet.
+ *	  Reads columns of a small table of yquota, or of a part of one.  Reads the rows of a journal
+ *	  that a session has not read yet.
  *
  *-------------------------------------------------------------------------
  */
@@ -275,8 +275,8 @@ scan_transaction(JournalScan *scan, FullTransactionId transaction)
 }
 
 /*
- * Tell whether a transaction has ended.  Rows of running transactions are not visible, so they are
- * not looked up.
+ * Tell whether a transaction has ended.  The scan does not look for rows of running transactions,
+ * because they are not visible.
  */
 static bool
 has_ended(FullTransactionId transaction, Snapshot snapshot, FullTransactionId oldest)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_scan.h
- *	  Reads a small table of yquota, or a part of one, column by column.  Reads the rows
- *	  of a journal that a session has not read yet.
+ *	  Reads columns of a small table of yquota, or of a part of one.  Reads the rows of a journal
+ *	  that a session has not read yet.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,8 +40,8 @@ extern void yq_table_scan_keys(YqTable table, const char *index_name, Snapshot s
 
 /*
  * Call the reader for rows in the order of an index.  Its first column is a text with collation
- * "C".  If "below" is NULL, these are the rows with the key "from".  Otherwise they are the rows
- * with keys from "from" up to, but not including, "below".
+ * "C".  If "below" is NULL, the reader gets the rows with the key "from".  Otherwise it gets the
+ * rows whose keys are at least "from" and less than "below".
  */
 extern void yq_table_scan_index(YqTable table, const char *index_name, Snapshot snapshot,
 							   const char *from, const char *below,
@@ -70,10 +70,10 @@ extern int64 yq_row_bigint(const YqRow *row, int column, int64 otherwise);
  * Read rows of a journal that the session has not read yet.
  *
  * A journal is a table to which transactions append rows with their transaction id in the column
- * changed_by xid8.  Rows are never updated.  An index contains the rows that have an id.  A
- * session remembers which transactions it has seen.  Later it reads the rows of all other
- * transactions: those that had not begun at that time, and those that were running.  The length of
- * the journal does not matter.  PgQ reads its event tables in the same way.
+ * changed_by xid8.  Rows are never updated.  An index contains the rows that have an id.  A session
+ * remembers which transactions it has seen.  Later it reads only the rows of other transactions:
+ * those that were still running at that time, and those that have begun since.  The length of the
+ * journal does not matter.  PgQ reads its event tables in the same way.
  */
 
 /* The transactions that a session has seen. */
@@ -81,7 +81,7 @@ typedef struct YqSeen
 {
 	FullTransactionId oldest;	/* all transactions before this one have been seen */
 	FullTransactionId next;		/* all earlier transactions have been seen, except "running" */
-	FullTransactionId *running; /* not seen, because they were running; ascending */
+	FullTransactionId *running; /* transactions that were running and have not been seen; in ascending order */
 	int			running_count;
 	FullTransactionId own;		/* the session's own transaction, partly seen; invalid if it has no id */
 } YqSeen;
@@ -111,8 +111,8 @@ extern FullTransactionId yq_seen_oldest(Snapshot snapshot);
 extern void yq_seen_forget(YqSeen *seen);
 
 /*
- * Call the reader for each row that the snapshot sees and that the session has not seen.  The rows
- * of seen->own are always read.  "names" are the columns that the reader uses.
+ * Call the reader for each visible row of a transaction that the session has not seen.  The rows of
+ * the transaction seen->own are always read.  "names" are the columns that the reader uses.
  */
 extern void yq_journal_scan(const YqJournal *journal, const YqSeen *seen, Snapshot snapshot,
 							const char *const *names, int count, YqJournalReader reader, void *argument);
