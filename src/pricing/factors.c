@@ -118,7 +118,7 @@ yq_sql_multiplier(PG_FUNCTION_ARGS)
 
 /* -- factors ------------------------------------------------------------------- */
 
-/* The factor 1, in units of 10^-6.  It leaves a price unchanged. */
+/* The factor 1, which leaves a price unchanged, in units of 10^-6. */
 #define FACTOR_ONE UINT64CONST(1000000)
 
 /* Tell whether a queue is "ancestor" or a descendant of "ancestor". */
@@ -292,8 +292,8 @@ add_chain(YqFactorSet *set, int room)
 }
 
 /*
- * Make the chain of a wait.  It has one factor with one value: that of the rule in force when the
- * wait began.
+ * Make the chain of a wait.  Its only factor has a single value, the waiting factor of the rule
+ * that was in force when the wait began.
  */
 static void
 resolve_wait(YqFactorSet *set, const char *name)

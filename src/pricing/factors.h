@@ -40,11 +40,11 @@ extern Datum yq_wait_to_numeric(YqWait wait, bool *isnull);
 typedef struct YqPayer
 {
 	const char *project;
-	const char *application_id; /* NULL when not known; so are the next fields */
-	const char *username;
-	const char *queue;
-	const char *label;			/* label of the container's node */
-	const char *execution_type; /* label of yquota.execution_type */
+	const char *application_id; /* NULL when not known */
+	const char *username;		/* NULL when not known */
+	const char *queue;			/* NULL when not known */
+	const char *label;			/* label of the container's node; NULL when not known */
+	const char *execution_type; /* label of yquota.execution_type; NULL when not known */
 	YqWait		wait;
 } YqPayer;
 
@@ -61,7 +61,7 @@ typedef struct YqFactorSet
 	YqFactorChain chains[YQ_FACTOR_KINDS];
 	int			outage_count;	/* outages that are limited to the class's project */
 	const YqOutage **outages;
-	const char *project_of_mode;	/* the class's project if it has its own charging mode, otherwise NULL */
+	const char *project_of_mode;	/* the class's project if this project has its own charging mode, otherwise NULL */
 } YqFactorSet;
 
 /*

@@ -3,9 +3,9 @@
  * node_label.c
  *	  The labels that nodes have had.
  *
- * A session caches the points of each node that it has asked about.  A change of yquota.node_label_history
- * makes it drop them all.  All cached points were read with the latest snapshot, or all with the same older
- * snapshot.
+ * A session caches the points of each node that it has asked about.  When yquota.node_label_history
+ * changes, the session drops all of these points.  At any time, a single snapshot was used to read
+ * all cached points: the latest one or the same older one.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,20 +50,20 @@ typedef struct NodeEntry
 {
 	YqBytes		key;
 	int			count;
-	LabelPoint *points;			/* in time order; each point has another label than the point before it */
+	LabelPoint *points;			/* in time order; the labels of neighbouring points differ */
 } NodeEntry;
 
 static MemoryContext label_context = NULL;
 static HTAB *nodes = NULL;
 static bool is_current = false;
 static bool is_watched = false;
-static uint64 snapshot_number = 0;	/* yq_timeline_snapshot_number() when the cache was emptied */
+static uint64 snapshot_number = 0;	/* result of yq_timeline_snapshot_number() when the cache was last emptied */
 
 /* -- the cache ------------------------------------------------------------- */
 
 /*
- * Empty the cache if the table has changed, or if points are now read with another snapshot than
- * the cached points.
+ * Empty the cache if the table has changed, or if other points would now be read with another
+ * snapshot than the cached points.
  */
 static void
 refresh(void)
@@ -93,7 +93,7 @@ last_label(const NodeEntry *node, int count)
 	return count == 0 ? "" : node->points[count - 1].label;
 }
 
-/* Add a point.  A point with the same label as the point before it is left out. */
+/* Add a point.  A point is left out if the point before it has the same label. */
 static void
 add_point(NodeEntry *node, TupleTableSlot *slot, Relation relation)
 {

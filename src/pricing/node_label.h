@@ -3,8 +3,8 @@
  * node_label.h
  *	  The labels that nodes have had, for price factors of labels.
  *
- * Labels matter from the first factor of any label on.  While the timeline has no such factor, these functions
- * read nothing.  Callers have refreshed the timeline.
+ * A label matters only after the first factor of any label has begun.  While the timeline has no
+ * factor of a label, these functions read nothing.  Callers refresh the timeline first.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,9 +21,9 @@ extern bool yq_node_labels_matter(void);
  * Return the label by which a node's containers are priced from an instant on, in the current
  * memory context.
  *
- * The result is NULL if the node is NULL or unknown, if the node has no label, or if no label has
- * a factor.  No label changes a price before the first factor of a label begins.  At an earlier
- * instant, the function returns the label that is in force when this factor begins.
+ * The result is NULL if the node is NULL or unknown, if the node has no label, or if no label has a
+ * factor.  Labels change no price before the first factor of a label begins.  For an earlier
+ * instant, the function returns the label that the node has when this factor begins.
  */
 extern char *yq_node_label_at(const text *node, TimestampTz at);
 

@@ -3,8 +3,9 @@
  * paid_resources.c
  *	  Ledger rows added up by the resource that was charged: the aggregate paid_resources().
  *
- * The rows of a group are divided by the present timelines.  A part without a resource has the
- * difference between the booked amounts and the other parts.  So the parts add up to the booked amounts.
+ * Each row is divided among its resources at the prices of the present timelines.  An additional
+ * part without a resource contains the difference from the booked amounts, so all parts add up to
+ * them.
  *
  *-------------------------------------------------------------------------
  */

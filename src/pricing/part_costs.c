@@ -3,8 +3,8 @@
  * part_costs.c
  *	  The cost of allocations by resource type: the aggregate part_costs().
  *
- * Each type has two sums.  One is the part that the type pays by the charging mode.  The other is the cost
- * that it would have alone, as if no other type were dearer.
+ * Each type has two sums.  The first is the part of the cost that the type pays under the charging
+ * mode.  The second is the cost of the type alone, as if no other type were dearer.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@ typedef struct PartCost
 	char	   *resource_type;
 	YqWide		amount;
 	YqWide		alone;
-	YqWide		waiting;		/* sum of "alone" over containers that waited */
+	YqWide		waiting;		/* part of "alone" from containers that waited */
 } PartCost;
 
 typedef struct PartCosts

@@ -3,8 +3,8 @@
  * price_block.c
  *	  The cost of many consecutive intervals, without reading each of them.
  *
- * Blocks live as long as their intervals.  The first request for a block does not make it, because adding
- * up its intervals once is as quick.
+ * Blocks exist as long as their intervals.  A block is made at the second request, because adding
+ * up its intervals once takes no longer than making the block.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,8 +16,8 @@
 #define LEVELS 2
 
 /*
- * With more resource types than this, no blocks are made and each interval is read, because the
- * number of pairs grows with the square.
+ * Limit on the number of resource types.  With more types, no blocks are made and each
+ * interval is read, because the number of pairs grows with the square.
  */
 #define MAX_RESOURCES 8
 
@@ -67,7 +67,7 @@ pair_number(int left, int right)
 
 /* -- keeping them -------------------------------------------------------- */
 
-/* Make room for all blocks of the timeline.  New blocks are in state BLOCK_UNKNOWN. */
+/* Make room for all blocks of the timeline.  A new block is in state BLOCK_UNKNOWN. */
 static void
 make_room_for_blocks(Level *level, int count)
 {
@@ -265,8 +265,8 @@ prepare_block(const YqTimeline *timeline, int level_number, int block)
 /* -- asking -------------------------------------------------------------- */
 
 /*
- * Return "first" if this part costs at least as much as "second" throughout a block.  Return
- * "second" if it costs more than "first" throughout the block.  Otherwise return -1.
+ * Return part "first" if it costs at least as much as part "second" throughout a block.  Return
+ * "second" if that part costs more than "first" throughout the block.  Otherwise return -1.
  */
 static int
 dearer_part(const YqTimeline *timeline, const Extremes *all, int first, int second,

@@ -3,12 +3,12 @@
  * price_block.h
  *	  The cost of many consecutive intervals, without reading each of them.
  *
- * The ratio of the prices of two resources decides which of them is the dearer one of an allocation in an
- * interval.  A block of neighbouring intervals therefore knows, for each pair of resources, the intervals
- * with the lowest and the highest ratio.  If the same resource is dearer in both of these intervals, it is
- * dearer in the whole block.  The block then costs the dearest resource's sum of price x time.  Blocks
- * belong to the timeline, not to an allocation.  Blocks of 64 intervals are made on request, and blocks of
- * 64 x 64 are made from them.
+ * Which of two resources of an allocation is dearer in an interval depends on the ratio of their
+ * prices.  For each pair of resources, a block of neighbouring intervals therefore stores the
+ * intervals with the lowest and the highest ratio.  If the same resource is dearer in both of these
+ * intervals, it is dearer in the whole block.  The block then costs the dearest resource's sum of
+ * price x time.  Blocks belong to the timeline, so all allocations share them.  Blocks of 64
+ * intervals are made on request, and blocks of 64 x 64 intervals are made from these.
  *
  * Results are exact: ratios are compared as cross products, and sums are integers.
  *
@@ -25,7 +25,7 @@
 typedef struct YqBlockCost
 {
 	int			intervals;		/* the number of intervals of the block */
-	int			dearest;		/* number of the part that costs most in all intervals; the first one of equal parts */
+	int			dearest;		/* number of the part that costs most in all intervals; the first of equal parts */
 	YqPrice		price_time;		/* sum of price x microseconds of this part */
 } YqBlockCost;
 
@@ -33,9 +33,10 @@ typedef struct YqBlockCost
  * Find the cost of the largest block that begins with interval "first" and ends no later than
  * interval "end" begins.
  *
- * A single part must be the dearest throughout the block.  "resources" are the timeline's numbers
- * of the allocation's resource types, and "amounts" are positive.  Returns false when there is no
- * such block, or when it is not worth making.  The caller then handles interval "first" by itself.
+ * A single part must be the dearest throughout the block.  "resources" contains the number that
+ * each resource type of the allocation has in the timeline.  "amounts" are positive.  Returns false
+ * when there is no such block, or when it is not worth making.  The caller then handles interval
+ * "first" by itself.
  */
 extern bool yq_price_block_cost(const YqTimeline *timeline, int first, int end,
 								int part_count, const int *resources,

@@ -231,9 +231,9 @@ yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
 /* -- a bill, interval by interval ------------------------------------------ */
 
 /*
- * Return the terms of a cost of rate_class.c as rows.  Each row is an interval with the prices of
- * all resources of an allocation, its factor and its cost.  A row ends only where one of these
- * values changes, although the timeline may have more points.
+ * Return rows that explain a cost which rate_class.c computes.  Each row is an interval with the
+ * prices of all resources of an allocation, the factor and the cost.  A row ends only where one of
+ * these values changes, although the timeline may have more points.
  */
 
 /* Columns of the result of price_intervals(). */
@@ -277,7 +277,7 @@ push_key(JsonbParseState **state, const char *name)
 	pushJsonbValue(state, WJB_KEY, &key);
 }
 
-/* Push a decimal number onto a JSON value.  The number is an integer and the number of its decimals. */
+/* Append the number digits * 10^-decimals to a JSON value. */
 static void
 push_decimal(JsonbParseState **state, YqPrice digits, int decimals)
 {
@@ -468,9 +468,9 @@ yq_sql_unpin_prices(PG_FUNCTION_ARGS)
 /* -- other terms ----------------------------------------------------------- */
 
 /*
- * Run a query under assumed prices.  Each kind of price is read from its table, or from the rows
- * in an argument, which replace the table while a single query runs.  Nothing is written.  Other
- * sessions do not see the rows, and do not wait.
+ * Run a query under assumed prices.  For each kind of price, an argument may contain rows that
+ * replace the table while the query runs.  Nothing is written.  Other sessions do not see the rows,
+ * and do not wait.
  */
 
 /* Arguments of cost_under_terms() */

@@ -3,15 +3,15 @@
  * quarter_hour_sums.c
  *	  Ledger rows added up per quarter-hour: the aggregate quarter_hour_sums().
  *
- * A row within a quarter-hour counts with its own amount.  A row that crosses the end of a quarter-hour is
- * split there, and each part is valued by the present timelines.  If the parts must add up to the booked
- * amount, which earlier timelines may have determined, the first part gets the rest
- * (sql/charging/460_charge_rollup.sql).
+ * A row within a quarter-hour counts with its own amount.  A row that crosses the end of a
+ * quarter-hour is split there, and each part is valued by the present timelines.  The amount of the
+ * row may have been booked under earlier timelines.  If the parts must add up to this amount, the
+ * first part gets the difference (sql/charging/460_charge_rollup.sql).
  *
- * Rows of a group come nearly in order of time, and each covers neighbouring quarter-hours.  The sums are
- * kept in that order, and each search starts from the sum used last.  Memory is allocated only for
- * quarter-hours with rows; a year has 35,000.  A row that lasts for decades gets memory for all its
- * quarter-hours at once.
+ * Rows of a group come nearly in order of time, and each row covers neighbouring quarter-hours.
+ * The sums are kept in order of time, and each search starts from the sum used last.  Memory is
+ * allocated only for quarter-hours with rows; a year has 35,000.  A row that lasts for decades gets
+ * memory for all its quarter-hours in one step.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +32,8 @@
 #include "utils/typcache.h"
 
 /*
- * The length of a quarter-hour.  Quarter-hours are counted from the epoch of the server, which is
- * a midnight of UTC, as by quarter_hour() in sql/store/040_clock.sql.
+ * The length of a quarter-hour.  Like quarter_hour() in sql/store/040_clock.sql, this file counts
+ * quarter-hours from the epoch of the server, which is a midnight in UTC.
  */
 #define QUARTER_HOUR (15 * USECS_PER_MINUTE)
 
@@ -41,14 +41,14 @@ typedef struct QuarterHour
 {
 	TimestampTz starts_at;
 	YqWide		amount;
-	int64		rows;			/* number of rows with "counts" that begin in the quarter-hour */
+	int64		rows;			/* number of counted rows that begin in the quarter-hour */
 } QuarterHour;
 
 typedef struct QuarterHours
 {
 	int64		count;
 	int64		capacity;
-	int64		last;			/* index of the first entry of the previous call */
+	int64		last;			/* index of the first entry that the previous call used */
 	QuarterHour *entries;		/* ascending */
 } QuarterHours;
 

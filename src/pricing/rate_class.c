@@ -6,9 +6,9 @@
  * Each backend keeps a table of the allocations that it has met.  Each entry points to the class of the
  * allocation, and the class computes costs from its shape (shape_cost.c).
  *
- * Balances need the cost of one unit of many classes, all from the same instant until now.  Each class
- * therefore remembers one such cost: the sum from that instant to the start of the interval of prices that
- * was used last.  The next call extends this sum (UnitCost).
+ * Balances need the cost of one unit of many classes, all from the same instant until now.  Each
+ * class therefore remembers one such cost: the sum from that instant to the start of the price
+ * interval that was used last.  The next call extends this sum (UnitCost).
  *
  * Sums are exact.  They become amounts in credits only when a result is returned.
  *
@@ -39,7 +39,7 @@ typedef struct UnitCost
 	TimestampTz from;
 	int			interval;		/* the cost is known up to the start of this interval; -1 if nothing is remembered */
 	YqWide		sum;			/* cost from "from" to the start of the interval */
-	bool		has_amounts;	/* the next three fields are set for the interval */
+	bool		has_amounts;	/* "before", "microsecond" and "rate" are set for the interval */
 	YqWide		before;			/* the sum, converted to an amount */
 	YqWide		microsecond;	/* the amount that accrues in each microsecond of the interval */
 	YqWide		rate;
@@ -248,7 +248,7 @@ yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 	return entry->rate_class;
 }
 
-/* Return the resource type that a name means elsewhere, or a type with a similar name, or NULL. */
+/* Return the resource type that other systems call by a name, or else a type with a similar name, or NULL. */
 static char *
 similar_type(const char *unknown)
 {
@@ -332,7 +332,7 @@ map_resources(YqRateClass *rate_class)
 	}
 }
 
-/* Forget the sum over intervals that have changed since the last call. */
+/* Forget the remembered sum if one of its intervals has changed since the last call. */
 static void
 drop_what_changed(YqRateClass *rate_class)
 {
@@ -366,7 +366,7 @@ synchronize_class(YqRateClass *rate_class)
 		drop_what_changed(rate_class);
 }
 
-/* Return the number of decimals that an amount has more than the sums of the class. */
+/* Return how many more decimals an amount has than the sums of the class. */
 static int
 missing_decimals(const YqRateClass *rate_class)
 {
@@ -565,7 +565,10 @@ put_parts(const YqRateClass *rate_class, uint64 weight, const YqWide *sums, cons
 	return count;
 }
 
-/* Add the sums of "microseconds" of an interval, and the time in which each resource is charged. */
+/*
+ * Add the cost of each resource for a number of microseconds of an interval, and the time in which
+ * the resource is charged.
+ */
 static void
 add_paid_time(YqRateClass *rate_class, int interval, uint64 microseconds, YqWide *sums, uint64 *times)
 {
@@ -640,7 +643,7 @@ set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInFo
 			in_force->factors[in_force->factor_count++] = factor;
 		}
 	}
-	/* the product of the factors does not contain the decimals of price and time */
+	/* the product of the factors lacks the decimals that price and time have */
 	if (!yq_wide_try_scale(&in_force->factor, missing_decimals(rate_class) + PLAIN_DECIMALS))
 		yq_amount_out_of_range();
 	in_force->is_forgiven |= set != NULL && yq_factor_set_in_outage(set, at);

@@ -53,15 +53,16 @@ extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
 										  ArrayType *factors, uint64 *weight);
 
 /*
- * Likewise return the class of an allocation that is an argument of an SQL function, at the newest prices.
- * The next argument has the factors, and may be null.
+ * Bring prices up to date, and return the class and the weight of an allocation as
+ * yq_rate_class_require() does.  The allocation is an argument of an SQL function; the next
+ * argument contains the factors, and may be null.
  */
 extern YqRateClass *yq_rate_class_argument(FunctionCallInfo fcinfo, int argument, uint64 *weight);
 
 /*
- * Return the generation of classes.  A class survives a refresh if the generation stays the same.
- * A caller that keeps a class over a refresh must check that the class's resource types still
- * exist.  Computing a cost makes this check.
+ * Return the generation of classes.  A class stays valid after a refresh if the generation has not
+ * changed.  A caller that keeps a class after a refresh must check that the class's resource types
+ * still exist.  Computing a cost makes this check.
  */
 extern uint64 yq_rate_class_generation(void);
 
@@ -116,8 +117,9 @@ typedef struct YqPricesInForce
 } YqPricesInForce;
 
 /*
- * Compute the part of each resource of the shape in the credits from "from" to "to".  "to" is not
- * before "from".  "alone" is set to the credits that each resource would cost without the others.
+ * Divide the credits from "from" to "to" among the resources of the shape, and store them in
+ * "costs".  "to" is not before "from".  "alone" is set to the credits that each resource would cost
+ * without the others.
  */
 extern void yq_rate_class_part_costs(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
 									 YqWide *costs, YqWide *alone);
@@ -126,7 +128,7 @@ extern void yq_rate_class_part_costs(YqRateClass *rate_class, uint64 weight, Tim
 extern int	yq_rate_class_part_count(const YqRateClass *rate_class);
 extern const char *yq_rate_class_part_name(const YqRateClass *rate_class, int part);
 
-/* Compute the part of each resource of the shape in the credits per second at an instant. */
+/* Divide the credits per second at an instant among the resources of the shape. */
 extern void yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates);
 
 /* The part of a charge that a resource pays for. */
@@ -138,14 +140,14 @@ typedef struct YqPaidPart
 } YqPaidPart;
 
 /*
- * Divide the cost from an instant to a later one by the charged resources.  Time in which a resource costs
- * nothing does not count as held.  Returns the number of parts; "parts" has room for
+ * Divide the cost between two instants among the charged resources.  A resource counts as held only
+ * while it costs something.  Returns the number of parts; "parts" has room for
  * YQ_RESOURCE_MAX_ENTRIES.
  */
 extern int	yq_rate_class_parts(YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to,
 								YqPaidPart *parts);
 
-/* Likewise divide the cost of a number of microseconds at the prices in force at an instant. */
+/* Divide the cost of a number of microseconds, at the prices in force at an instant, among the charged resources. */
 extern int	yq_rate_class_parts_at(YqRateClass *rate_class, uint64 weight, TimestampTz at, uint64 microseconds,
 								   YqPaidPart *parts);
 

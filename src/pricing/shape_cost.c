@@ -3,11 +3,12 @@
  * shape_cost.c
  *	  The cost of one unit of a shape between two instants, interval by interval.
  *
- * Intervals are added one by one, or 64 and more at a time where price_block.c has a block.  While the same
- * resources are charged, a time of any length therefore takes few steps.  Nothing is kept per shape.
+ * Intervals are added one by one, or 64 and more at a time where price_block.c has a block.  As
+ * long as the same resources are charged, even a long time takes only a few steps.  Nothing is
+ * stored for a shape.
  *
- * A charging mode divides the resources of the shape into rivals, of which the dearest is charged.  All
- * resources are rivals, those of one price group, or none (docs/semantics/charging.md 2.1).
+ * Of resources that are rivals, only the dearest is charged.  The charging mode makes all resources
+ * rivals, or those of the same price group, or none (docs/semantics/charging.md 2.1).
  *
  *-------------------------------------------------------------------------
  */
@@ -122,7 +123,7 @@ add_cost_with_factors(const YqFactorSet *factors, TimestampTz at, YqPrice price,
 	yq_wide_add(sum, &product);
 }
 
-/* Add price x time x amount to a sum, multiplied by the factors of the shape.  Most shapes have none. */
+/* Add price x time x amount to a sum, multiplied by the factors of the shape.  Most shapes have no factors. */
 static inline void
 add_cost(const YqShapeCost *cost, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
 {

@@ -3,8 +3,8 @@
  * shape_cost.h
  *	  The cost of one unit of a shape between two instants, for rate_class.c.
  *
- * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per dimension of factors.  The
- * contribution of each resource has a sum of its own.
+ * Sums are integers in units of 10^-24 credits.  Each dimension of factors adds 6 decimals to this
+ * unit.  The contribution of each resource has a sum of its own.
  *
  * An interval whose price times amount has more than 128 bits has no cost, and sets out_of_range.  A time
  * is out of range only if it overlaps such an interval.
@@ -22,7 +22,7 @@ typedef struct YqShapeCost
 {
 	const YqTimeline *timeline; /* as last refreshed */
 	int			part_count;		/* number of resources of the shape */
-	int		   *resources;		/* their numbers in the timeline; set by the caller */
+	int		   *resources;		/* numbers of the resources in the timeline; set by the caller */
 	uint64	   *amounts;
 	YqFactorSet *factors;		/* NULL when the shape has no named factor; set by the caller */
 	bool		out_of_range;	/* an interval out of range was skipped; reset by the caller */
@@ -46,7 +46,7 @@ extern void yq_shape_cost_add_intervals(YqShapeCost *cost, int first, int end,
 										YqWide *sums, bool by_resource);
 
 /*
- * Add the cost from an instant to a later one.  Both are within the timeline's window.  "sums" and
+ * Add the cost between two instants.  Both are within the timeline's window.  "sums" and
  * "by_resource" are as in yq_shape_cost_add_time().
  */
 extern void yq_shape_cost_add(YqShapeCost *cost, TimestampTz from, TimestampTz to,

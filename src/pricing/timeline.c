@@ -3,15 +3,15 @@
  * timeline.c
  *	  The cache of prices in force: intervals, window, refreshing.
  *
- * The intervals have a memory context of their own.  Another memory context contains the rows of the small
- * tables (resource types, base prices, factors, outages, rules).  Every change reads the small tables
- * again.  Multipliers, calendar factors and the factors of execution types may have many rows.  They are
- * read only from the instant on that the changes since the last refresh affect.  timeline_load.c reads the
- * tables.
+ * The intervals have a memory context of their own.  Another memory context contains the rows of
+ * the small tables (resource types, base prices, factors, outages, rules).  After every change, the
+ * next refresh reads the small tables again.  Multipliers, calendar factors and the factors of
+ * execution types may have many rows.  The refresh reads only those rows that apply at or after the
+ * first instant that has changed.  timeline_load.c reads the tables.
  *
- * The relation cache callback only clears "is_current"; see store/catalog.h.  The next change drops a cache
- * that holds uncommitted changes of the transaction, because other transactions may use its version number
- * again after a rollback.
+ * The relation cache callback only clears "is_current"; see store/catalog.h.  A cache that contains
+ * uncommitted changes of its own transaction is loaded again completely.  After a rollback, another
+ * transaction may use the version number of this cache for other changes.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,16 +34,16 @@ static YqTimeline timeline;
 static MemoryContext timeline_context = NULL;	/* intervals */
 static MemoryContext tables_context = NULL; /* rows of the small tables */
 static bool is_current = false;
-static bool is_loading = false; /* true while loading, and after loading has failed */
+static bool is_loading = false; /* true during a load, and after a load that failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
-static Snapshot loading_snapshot = NULL;	/* snapshot of the parallel plan that loaded it last, or NULL */
+static Snapshot loading_snapshot = NULL;	/* snapshot of the parallel plan that loaded the timeline last, or NULL */
 static Snapshot pinned_snapshot;	/* valid while is_pinned */
 static ResourceOwner pinned_by;
 static bool is_pinned = false;	/* set to false when the transaction aborts, which also releases the snapshot */
-static uint64 pin_number = 0;	/* see yq_timeline_snapshot_number(); so is the next number */
-static uint64 plan_number = 0;
-static Snapshot plan_snapshot = NULL;	/* snapshot of the parallel plan with this number */
+static uint64 pin_number = 0;	/* number of the pinned snapshot; see yq_timeline_snapshot_number() */
+static uint64 plan_number = 0;	/* number of the last parallel plan; see yq_timeline_snapshot_number() */
+static Snapshot plan_snapshot = NULL;	/* snapshot of the parallel plan that has plan_number */
 static uint64 snapshot_count = 0;
 static bool is_of_pinned = false;	/* the timeline was loaded with the pinned snapshot */
 static Oid	loaded_from = InvalidOid;	/* OID of pricing_change when the timeline was loaded */

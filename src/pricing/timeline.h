@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * timeline.h
- *	  The prices in force at every instant, as each backend has them cached.
+ *	  The prices in force at every instant, which each backend caches.
  *
- * Time is cut into intervals at every point of a multiplier, a base price, a factor or a charging mode.
- * Both ends of every outage cut it as well.  Within an interval no price, factor, mode or outage changes.
- * The cache holds a window of intervals that reaches from a full hour into the future.  The window grows
- * backwards on demand, so that a new connection need not read years of prices.
+ * Time is cut into intervals at every point of a multiplier, a base price, a factor or a charging
+ * mode.  Both ends of every outage cut it as well.  Within an interval no price, factor, mode or
+ * outage changes.  The cache holds a window of intervals.  The window begins at a full hour and has
+ * no end.  It grows backwards on demand, so that a new connection need not read years of prices.
  *
  * The cache is filled with the newest committed state, not with the transaction's snapshot (docs/design.md
  * 2; but see yq_timeline_pin()).  Only yq_timeline_refresh() brings it up to date, so prices do not move

@@ -57,7 +57,7 @@ typedef struct YqOutage
 	TimestampTz ended_at;
 } YqOutage;
 
-/* The charging mode: which resources of a container its rate adds up (docs/semantics/charging.md 2.1). */
+/* The charging mode, which determines the resources that a container pays for (docs/semantics/charging.md 2.1). */
 typedef enum YqChargingMode
 {
 	YQ_CHARGE_DEAREST,
@@ -82,11 +82,11 @@ typedef struct YqModePoint
 typedef struct YqChargingRule
 {
 	TimestampTz effective_at;
-	int64		minimum_run_time;	/* in microseconds; so is the next field */
-	int64		free_before_preemption;
+	int64		minimum_run_time;	/* in microseconds */
+	int64		free_before_preemption; /* in microseconds */
 	bool		any_preemption_source;
-	uint32		waiting_factor; /* in units of 10^-6; so is the next field */
-	uint32		reserved_factor;
+	uint32		waiting_factor; /* in units of 10^-6 */
+	uint32		reserved_factor;	/* in units of 10^-6 */
 } YqChargingRule;
 
 /* The timeline remembers, for this number of past fills, how many intervals each fill kept. */
@@ -97,8 +97,8 @@ typedef struct YqTimeline
 	/*
 	 * The generation changes when the window moves.  Callers then drop the values that they have
 	 * stored per interval.  Within a generation, fill number n kept the first kept_by_fill[n %
-	 * YQ_REMEMBERED_FILLS] intervals.  It replaced all later intervals and also the factors, outages
-	 * and rules.
+	 * YQ_REMEMBERED_FILLS] intervals.  The fill replaced all later intervals, and all factors,
+	 * outages and rules.
 	 */
 	uint64		generation;
 	uint64		fills;
@@ -126,8 +126,8 @@ typedef struct YqTimeline
 	YqModePoint *mode_points;	/* sorted by project, time */
 	bool		adds_up;		/* true if any mode other than YQ_CHARGE_DEAREST occurs */
 
-	TimestampTz horizon;		/* charges before this instant have been archived and cannot change;
-								 * DT_NOBEGIN if none has */
+	TimestampTz horizon;		/* charges before this instant have been archived and cannot change; DT_NOBEGIN
+								 * if nothing has been archived */
 
 	int			period_count;
 	TimestampTz *period_ends;	/* ends of billing periods that are closed or being closed, in time order;
@@ -137,9 +137,10 @@ typedef struct YqTimeline
 } YqTimeline;
 
 /*
- * Assumed terms.  Each array contains rows that are read instead of the rows of a table, and has
- * the table's row type.  If it is NULL, the table is read.  "from" is the earliest instant that
- * callers will probably ask about.  It makes sure that rows are usually read only once.
+ * Assumed terms.  Each array contains rows of a table's row type that are read instead of the rows
+ * of that table.  If an array is NULL, the table is read.  "from" is the earliest instant that
+ * callers will probably ask about.  The window begins there, so that rows are usually read only
+ * once.
  */
 typedef struct YqTerms
 {
@@ -182,8 +183,8 @@ typedef struct YqTimelineLoader
 	const YqTerms *terms;		/* NULL if all tables are read */
 	TimestampTz factors_from;	/* points of execution-type factors are read from this instant on */
 	int			kept_factor_count;
-	YqFactor   *kept_factors;	/* the cached points up to that instant; if a factor has none, the point in
-								 * force then is read, too */
+	YqFactor   *kept_factors;	/* cached points before factors_from; a factor without them also reads the point
+								 * in force at factors_from */
 	int			group_count;
 	char	  **group_names;
 	int			base_count;
@@ -200,7 +201,7 @@ extern void yq_timeline_load_tables(YqTimelineLoader *loader);
 
 /*
  * Load the multipliers and the calendar factors of every price group, sorted by group and time.
- * These are the points in force at "from" and all later points.
+ * The function loads the points in force at "from" and all later points.
  */
 extern void yq_timeline_load_group_points(YqTimelineLoader *loader, TimestampTz from);
 
