@@ -37,9 +37,9 @@
  * yquota_internal.running_class numbers the classes.  Each backend caches the classes that it has
  * met.
  *
- * A number never changes its meaning once it is committed, so cached numbers are never checked
- * again.  After a rollback, other classes may get the numbers that the transaction had given.  The
- * next refresh therefore drops these numbers from the cache.
+ * A committed number always stands for the same class, so cached numbers are never checked again.
+ * After a rollback, other classes may get the numbers that the transaction had given.  The next
+ * refresh therefore drops these numbers from the cache.
  */
 
 /* Cached classes, indexed by number.  An array suffices, because numbers are consecutive. */
@@ -139,8 +139,8 @@ running_class(uint32 class_id)
  *    accrued   sum of weight x cost of the class from reference_at to "at"
  *    rate      sum of weight x credits per second of the class at "at"
  *
- * A row contains a class with its weight, or a packed list of classes and weights.  If
- * reference_at of the row is NULL, each class of the list has its own.  The aggregates ignore
+ * A row contains a class with its weight, or a packed list of classes and weights.  If reference_at
+ * of the row is NULL, each class of the list has its own reference_at.  The aggregates ignore
  * accruals before reference_at, and also starts that are later than reference_at.  The reader
  * subtracts the accrual bases, and adds rows of settled_ahead() for starts after "at".
  */
@@ -341,7 +341,7 @@ yq_sql_used_up_at(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(now_at + DatumGetInt64(DirectFunctionCall1(numeric_int8, microseconds)));
 }
 
-/* -- containers that the sums take for running ----------------------------------- */
+/* -- containers that the sums still count as running ----------------------------------- */
 
 /* Columns of the result of settled_ahead(), which are also columns of yquota.container. */
 static const char *const ahead_columns[] = {"project", "allocation", "factors", "settled_at"};
@@ -370,8 +370,8 @@ return_ahead(const YqRow *row)
 }
 
 /*
- * settled_ahead(now_at, mark) always reads the index, whatever the size of the table.  The planner
- * would choose badly before the first ANALYZE, because it knows little about the table.
+ * settled_ahead(now_at, mark) always reads the index, whatever the size of the table.  Before the
+ * first ANALYZE, the planner knows too little about the table to choose the index.
  *
  * The index does not contain containers that were settled a day or more before their row was
  * written.  Such a container may be settled ahead of the clock only if the clock has gone back by

@@ -37,9 +37,9 @@
  *
  * If yquota.charging = deferred, the trigger only copies the rows of a statement to
  * yquota_internal.deferred_event.  It does so in the transaction that inserts them into the log.
- * The copying must succeed even if charging would fail.  The trigger therefore reads no timeline,
- * no counter and no row of the ledger, and does not look into the events.  The log itself cannot
- * show which of its rows are not charged yet.  It has neither keys nor indexes, and may be sealed.
+ * The trigger must succeed even if charging would fail.  It therefore reads no timeline, no counter
+ * and no row of the ledger, and does not look into the events.  The log itself cannot show which of
+ * its rows are not charged yet.  It has neither keys nor indexes, and may be sealed.
  *
  * Each statement gets a number from a sequence.  Its events can then be charged later in the order
  * of the statements.
@@ -141,7 +141,7 @@ typedef struct EventCharger
 	EventSource source;
 	YqChargeEventsResult result;
 	MemoryContext result_context;
-	text	   *sender;			/* sender of the statement's events; set when the first event is set aside */
+	text	   *sender;			/* sender of the statement's events; NULL until an event is set aside */
 	bool		has_mark;
 	TimestampTz mark_at;		/* latest instant of a QUOTA_COMPUTE event */
 	text	   *mark_source;
@@ -209,7 +209,7 @@ read_row(EventCharger *charger, YqEvent *event, int slot,
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Read the whole transition table and tell whether its rows are in order, such as the rows of a sorted file. */
+/* Read the whole transition table, and tell whether its rows are already in the order of settling. */
 static bool
 is_in_order(EventCharger *charger)
 {
@@ -316,8 +316,8 @@ next_event(EventCharger *charger, YqEvent *event)
 /* -- settling ------------------------------------------------------------ */
 
 /*
- * Raise the problem of an event as an error.  If the event lacks its START because the START is
- * deferred, the hint says so.
+ * Raise the problem of an event as an error.  If the event's container is unknown because its START
+ * is deferred, the hint says so.
  */
 static void
 raise_bad_event(const YqEvent *event, const YqProblem *problem)
@@ -404,10 +404,10 @@ post_mark(EventCharger *charger)
 }
 
 /*
- * Return the latest instant that is known to have passed.  Normally this is the clock.  After the
- * clock has been set back, the records of a running container may lie ahead of the clock.  The
- * container can then change and end at its last recorded instant or at the next one.  Otherwise it
- * could not end until the clock has caught up.
+ * Return the latest instant at which an event may change or end a container.  Normally this is the
+ * clock.  After the clock has been set back, a container may have been settled at a later instant.
+ * It can then change and end up to a microsecond after that instant.  Otherwise it could not end
+ * until the clock has caught up.
  */
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)
@@ -437,7 +437,7 @@ receive_event(EventCharger *charger, const YqEvent *event)
 	YqProblem  *problem = yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 	bool		has_feed = event->source != NULL && VARSIZE_ANY_EXHDR(event->source) <= YQ_NAME_MAX_LENGTH;
 
-	/* if the source is too long for the index of feeds, count the event without it; such an event is refused */
+	/* count the event of a feed whose name is too long for the index without the name; the event is refused */
 	yq_counters_feed(charger->ledger->counters, has_feed ? event->source : NULL,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);

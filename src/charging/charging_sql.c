@@ -4,7 +4,7 @@
  *	  Charging deferred events, settling again after prices changed, voiding,
  *	  and parts of charges for reports, as SQL functions.
  *
- * SQL chooses the containers; settle.h has the rule for one of them.
+ * The calling SQL chooses the containers; settle.h has the rule by which each container is settled.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +47,7 @@ enum
 	VOIDED_COLUMNS
 };
 
-/* Handler for bad events where no event can be bad. */
+/* Raise an error for a bad event.  None is expected, because these functions settle no new events. */
 static void
 no_bad_events(void *argument, const YqEvent *event, const YqProblem *problem)
 {
@@ -143,10 +143,10 @@ take_rows(text *last_id, Tuplestorestate *rows)
 	DestReceiver *receiver = CreateTuplestoreDestReceiver();
 	int			result;
 
-	/* copy into the store also values that rows keep out of line */
+	/* also copy the values that rows keep out of line into the store */
 	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, true, NULL, NULL);
 	options.dest = receiver;
-	/* a constant for the planner, which then sees a single condition */
+	/* pass last_id as a constant, so that the planner keeps only the part of the condition that applies */
 	options.params->params[0] = (ParamExternData) {PointerGetDatum(last_id), last_id == NULL, PARAM_FLAG_CONST, TEXTOID};
 	result = SPI_execute_extended(command, &options);
 	if (result != SPI_OK_DELETE_RETURNING)

@@ -159,7 +159,7 @@ yq_container_life_last_settled_at(const YqContainerLife *life)
 		yq_container_life_change(life, life->change_count - 1)->occurred_at;
 }
 
-/* Move the gap before the change with a number. */
+/* Move the gap so that it lies before the change with the given number. */
 static void
 move_gap(YqContainerLife *life, int number)
 {
@@ -283,7 +283,7 @@ known_until(const YqContainerLife *life, int changes)
 {
 	if (changes < life->change_count)
 		return yq_container_life_change(life, changes)->occurred_at;
-	/* a change of label at the instant of the finish counts for the padding */
+	/* the padding takes account of a change of label at the instant of the finish */
 	return life->finished ? life->finished_at + 1 : DT_NOEND;
 }
 

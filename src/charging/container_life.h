@@ -21,7 +21,7 @@ typedef struct YqState
 	Oid			execution_type;
 	text	   *queue;
 	text	   *node;
-	YqContainerRole role;		/* no price depends on the role */
+	YqContainerRole role;		/* role of the container; prices do not depend on it */
 	YqAnswer	is_running;		/* NO while the container waits at its node or is paused */
 } YqState;
 
@@ -62,9 +62,9 @@ typedef struct YqContainerLife
 	TimestampTz now;			/* the statement's clock */
 	Oid			opportunistic;	/* OID of the execution type OPPORTUNISTIC */
 	bool		started;
-	text	   *project;		/* found by yq_event_payer(); so is username */
+	text	   *project;		/* project that yq_event_payer() found */
 	text	   *application_id;
-	text	   *username;
+	text	   *username;		/* user that yq_event_payer() found */
 	bool		is_given;		/* the START came from yquota's scheduler */
 	TimestampTz started_at;
 	YqState		initial;
@@ -78,8 +78,8 @@ typedef struct YqContainerLife
 	TimestampTz finished_at;
 	bool		has_exit_status;
 	int32		exit_status;
-	bool		own_preemption; /* yquota preempted it by a FINISH; set only if a rule needs it */
-	TimestampTz free_from;		/* start of the free window of the preempted container; DT_NOEND if it has none */
+	bool		own_preemption; /* a FINISH from yquota preempted the container; set only if a rule needs to know it */
+	TimestampTz free_from;		/* start of the free window before a preemption; DT_NOEND if there is no free window */
 } YqContainerLife;
 
 /*
@@ -116,9 +116,8 @@ typedef enum YqMerge
  * Merge an event that has passed the checks of its own content.  The life keeps pointers into the
  * event.
  *
- * An event after the end counts as known and changes nothing.  For a START of a container that has
- * started, the allocation decides.  If it is new, the START becomes an UPDATE at
- * event->recorded_at or later.
+ * An event after the end counts as known and changes nothing.  So does a repeated START, unless its
+ * allocation is new.  With a new allocation, it becomes an UPDATE at event->recorded_at or later.
  */
 extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *event,
 									   YqProblem **problem);

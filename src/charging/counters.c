@@ -82,13 +82,13 @@ typedef struct SumKey
 enum
 {
 	PROJECT_NAME = 0,
-	CLASS_SHAPE = 0,			/* for the key that class sums share, see ClassSum.shape */
+	CLASS_SHAPE = 0,			/* shape of the key that class sums share; see ClassSum.shape */
 	CLASS_FACTORS = 1,
-	USAGE_QUEUE = 0,			/* "number" is the execution type, as it is for nodes */
+	USAGE_QUEUE = 0,			/* "number" of the keys of usage and of nodes is the execution type */
 	USAGE_LABEL = 1,
 	USAGE_USERNAME = 2,
 	NODE_NAME = 3,
-	SHARE_APPLICATION = 3,		/* queue and username have the indexes of usage */
+	SHARE_APPLICATION = 3,		/* queue and username have the same indexes as in keys of usage */
 	FEED_SOURCE = 0
 };
 
@@ -104,7 +104,7 @@ typedef struct ProjectSum
 typedef struct ClassSum			/* "number" of the key is the hour */
 {
 	SumKey		key;
-	const SumKey *shape;		/* key with the shape and the factors */
+	const SumKey *shape;		/* shared key with the shape and the factors */
 	int128		weight;
 	YqWide		accrual_base;
 } ClassSum;
@@ -135,7 +135,7 @@ hash_sum_key(const SumKey *key)
 {
 	uint64		hash = (uint64) key->number ^ (uint64) (uintptr_t) key->rate_class;
 
-	/* multiplication by an odd number mixes the low bits into the high bits */
+	/* multiply by an odd number, which mixes the low bits into the high bits */
 	for (int i = 0; i < (int) lengthof(key->names); i++)
 	{
 		if (key->names[i] != NULL)
@@ -176,12 +176,12 @@ struct YqCounters
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN if no price was used */
 	uint64		generation;		/* generation of rate classes; keys contain addresses of rate classes */
-	sum_table_hash *projects;	/* NULL when empty; so are the next fields */
-	sum_table_hash *shapes;		/* keys with the shape and the factors of rate classes; without sums */
-	sum_table_hash *usages;
-	sum_table_hash *nodes;
-	sum_table_hash *feeds;
-	sum_table_hash *shares;
+	sum_table_hash *projects;	/* NULL when empty */
+	sum_table_hash *shapes;		/* keys with the shape and the factors of rate classes, without sums; NULL when empty */
+	sum_table_hash *usages;		/* NULL when empty */
+	sum_table_hash *nodes;		/* NULL when empty */
+	sum_table_hash *feeds;		/* NULL when empty */
+	sum_table_hash *shares;		/* NULL when empty */
 };
 
 YqCounters *
@@ -384,7 +384,10 @@ void
 yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 				  const text *application_id, const YqResource *allocation, int sign)
 {
-	/* the first limit takes effect under a lock of the log, for which this statement would have waited */
+	/*
+	 * no first limit can take effect now, because adding it takes a lock of the log that conflicts
+	 * with this statement's lock
+	 */
 	static Wanted sharing = {.table = YQ_OPPORTUNISTIC_COUNTING};
 	SumKey		key = {.names = {queue, NULL, username, application_id}};
 
@@ -542,8 +545,8 @@ first_sum(sum_table_hash *table)
 }
 
 /*
- * Tell whether a single row can store all sums.  There must be at most one sum of each kind, and
- * the shared columns must have equal values.
+ * Tell whether a single row can store all sums.  This is so if there is at most one sum of each
+ * kind, and if these sums agree in the columns that they share.
  */
 static bool
 fits_one_row(const YqCounters *counters)
@@ -593,7 +596,7 @@ usage_changed(const UsageSum *sum)
 
 /* -- many sums --------------------------------------------------------------- */
 
-/* The largest number of bytes of entries in a row.  A row of this size is not stored out of line. */
+/* The largest number of bytes of entries in a row.  The server still stores such a row in line. */
 #define FULL_ROW 1500
 
 static void
@@ -726,8 +729,8 @@ void
 yq_counters_post(YqCounters *counters)
 {
 	/*
-	 * take the transaction id before reading the table: a transaction that gets its id
-	 * after the commit of the table's row then finds this row
+	 * take the transaction id before reading the table; every transaction that takes its id after
+	 * the table's row was committed then finds this row
 	 */
 	static Wanted numbering = {.table = YQ_USAGE_NUMBERING};
 	FullTransactionId number = GetTopFullTransactionId();

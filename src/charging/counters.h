@@ -3,11 +3,11 @@
  * counters.h
  *	  Changes of the counters by a statement, posted as appended deltas.
  *
- * Counters of money are charged credits per project, and running containers per project and rate class.
- * Counters of usage are per node, and per queue, label, user and execution type.  Events are counted per
- * feed.  A statement sums up its changes in memory and appends the sums to yquota_internal.counter_delta,
- * so no transaction waits for another one (docs/design.md 1.5).  A statement about one container needs a
- * single row.
+ * Counters of money are charged credits per project, and running containers per project and rate
+ * class.  Counters of usage are kept per node, and per queue, label, user and execution type.
+ * Events are counted per feed.  A statement sums up its changes in memory and appends the sums to
+ * yquota_internal.counter_delta, so no transaction waits for another one (docs/design.md 1.5).  A
+ * statement about one container needs a single row.
  *
  * Memory is bounded: sums are posted early when there are many.
  *

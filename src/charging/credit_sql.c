@@ -39,7 +39,7 @@
  * the project's name.  Charging does not take the lock.
  *
  * A sub-project spends the credit of its ancestors, too.  The ancestors are locked before it,
- * beginning with the root.  Only the transaction that has the lock of the root can wait for other
+ * beginning with the root.  Only the transaction that holds the root's lock can wait for other
  * locks of the family, so there is no deadlock.
  */
 
@@ -73,7 +73,7 @@ lock_ancestors(Datum project)
 		lock_project(cstring_to_text(lfirst(cell)));
 }
 
-/* Return the result of a statement that finds at most one row, in the caller's memory; 0 if it finds none. */
+/* Return the result of a statement that finds at most one row, in the caller's memory; or 0 if there is no row. */
 static Datum
 read_row(YqSavedPlan *look_up, Datum *values, Snapshot snapshot)
 {

@@ -105,7 +105,10 @@ enum
 	CHANGE_COLUMNS
 };
 
-/* Columns of event_reject: its id, the reason and the sender before and after those of the event. */
+/*
+ * Columns of event_reject.  The id comes before the columns of the event; the reason and the sender
+ * come after them.
+ */
 enum
 {
 	REJECT_ID,
@@ -491,7 +494,7 @@ yq_ledger_note_skipped(YqLedger *ledger, const YqEvent *event)
 
 /* -- projects, nodes, factors -------------------------------------------- */
 
-/* Create a project for a feed, whose role may have no privileges on the table. */
+/* Create a project with the owner's privileges, because the role of the feed may have none on the table. */
 static void
 create_project(const text *project)
 {

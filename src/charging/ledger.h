@@ -7,11 +7,11 @@
  * Everything is allocated in ledger->context and freed with it.  Handles are opened when first needed.
  * yq_ledger_close() closes them and posts the statement's counters.
  *
- * Locking: a transaction claims a running container by inserting its row.  If two transactions try this,
- * the unique index lets only one of them succeed.  The transaction that ends the container deletes the row;
- * a change replaces the row.  A transaction that changes the records of a container that is not running
- * inserts a row and deletes it at once.  Containers are processed in the order of their ids, so that
- * statements wait for each other in one direction.
+ * Locking: a transaction claims a running container by inserting its row.  If two transactions try
+ * this, the unique index lets only one of them succeed.  The transaction that ends the container
+ * deletes the row; a change replaces the row.  A transaction that changes the records of a
+ * container that is not running inserts a row and immediately deletes it.  Containers are processed
+ * in the order of their ids, so that statements wait for each other in one direction.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +29,8 @@
 #include "utils/array.h"
 
 /*
- * The limit of late settling.  A row of a container records whether it was settled less than this
- * time before the clock, or ahead of the clock.
+ * The row of a container records whether the container was settled less than this time before the
+ * clock, or ahead of the clock.
  */
 #define YQ_SETTLED_LATELY USECS_PER_DAY
 
@@ -135,8 +135,8 @@ extern void yq_reject_put(YqLedger *ledger, const YqEvent *event,
 						  const YqProblem *problem, bool waiting);
 
 /*
- * Record that an event of the log changed nothing, because it was known or later than the end.
- * Without this record, verify() could not find out from the log which of several events was
+ * Record that an event of the log changed nothing, because it was known already or came after the
+ * end.  Without this record, verify() could not find out from the log which of several events was
  * accepted.
  */
 extern void yq_ledger_note_without_effect(YqLedger *ledger, const YqEvent *event);

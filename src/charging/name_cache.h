@@ -4,10 +4,11 @@
  *	  Names of projects, nodes and waiting events that a session has cached, so that statements need not
  *	  read the tables again.
  *
- * Triggers on the tables send an invalidation with every change that matters.  The invalidation empties
- * the cache.  It arrives when the change is committed, or at once in the session that makes the change.  A
- * rollback or PREPARE of a transaction or subtransaction empties the cache as well.  The cache is
- * therefore the state of the tables at the start of the statement.
+ * Triggers on the tables send an invalidation with every change that matters.  The invalidation
+ * empties the cache.  Other sessions receive it when the change is committed; the session that
+ * makes the change receives it immediately.  A rollback or PREPARE of a transaction or
+ * subtransaction empties the cache as well.  The cache therefore agrees with the tables as they are
+ * at the start of the statement.
  *
  * A caller that does not find a name reads the table and adds the result.  The cache ignores the result
  * when the table has changed in the meantime.

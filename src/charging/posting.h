@@ -3,8 +3,8 @@
  * posting.h
  *	  Records that a START, a change or an end of a container posts, for all ways of settling.
  *
- * The functions check whether the records admit an event, and make prices, counters and the row of the
- * container.
+ * The functions check whether an event is acceptable, compute amounts, change the counters, and
+ * write the row of the container.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,8 +39,8 @@ extern YqProblem *yq_admit_check_allocation(const YqResource *allocation, Timest
 extern bool yq_posting_accrue(YqLedger *ledger, YqContainer *container);
 
 /*
- * Set the amount and dominant resource of a charge, or given_back of a free charge.  Returns false
- * when the amount is out of range.
+ * Set the amount and the dominant resource of a charge.  If the charge is free, set given_back
+ * instead of the amount.  Returns false when the amount is out of range.
  */
 extern bool yq_posting_price(YqLedger *ledger, YqCharge *charge);
 
@@ -86,8 +86,7 @@ extern bool yq_posting_insert(YqLedger *ledger, const YqContainer *container);
 
 /*
  * Insert the new row of a container whose old row this transaction has deleted.  If another
- * transaction has a conflicting row, that transaction has seen the old row and is about to
- * withdraw its own row.
+ * transaction has a conflicting row, it has seen the old row and is about to withdraw its own row.
  */
 extern void yq_posting_replace(YqLedger *ledger, const YqContainer *container);
 

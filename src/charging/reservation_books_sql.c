@@ -3,9 +3,10 @@
  * reservation_books_sql.c
  *	  The ledger of reservations, brought in line with the due amounts.
  *
- * Due amounts follow from the definitions (sql/charging/107_reservation_charge.sql): segments, each with an
- * amount.  A row in effect that does not equal a segment is taken back, and a segment without a row is
- * posted.  Rows and definitions are read at the newest committed state, at every isolation level.
+ * The definitions of reservations determine the segments that are due, and the amount of each
+ * (sql/charging/107_reservation_charge.sql).  A row in effect that agrees with no segment is
+ * reversed, and a segment without a row is posted.  Rows and definitions are read at the newest
+ * committed state, at every isolation level.
  *
  * The caller has locked the rows of the reservations' last versions, or is the transaction that ends the
  * reservations.
@@ -107,7 +108,7 @@ Datum
 yq_sql_settle_reservations(PG_FUNCTION_ARGS)
 {
 	TimestampTz now = yq_clock_statement();
-	/* take the lock before reading; a transaction that closes a period waits for it, or is waited for */
+	/* lock the ledger before reading, because a transaction that closes a period takes a conflicting lock */
 	Relation	ledger = yq_table_open(YQ_RESERVATION_CHARGE, RowExclusiveLock);
 	YqCounters *counters = yq_counters_create(yq_rate_class_refresh(), now);
 	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), TimestampTzGetDatum(now),

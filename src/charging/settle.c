@@ -41,7 +41,7 @@ typedef struct RecordsPlan
 typedef struct Attempt
 {
 	bool		claimed;		/* this transaction has claimed the container, which is not running */
-	bool		has_taken;		/* the waiting events are only those whose rows this transaction has deleted */
+	bool		has_taken;		/* settle only those waiting events whose rows this transaction has deleted */
 	int			waiting_count;
 	YqEvent   **waiting;
 } Attempt;
@@ -150,7 +150,7 @@ merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *even
 
 /* -- planning ------------------------------------------------------------ */
 
-/* Set the names and the START of a container, as its rows need them. */
+/* Set the columns that all rows of a container share: its names and its START. */
 static void
 name_container(YqContainer *container, const YqContainerLife *life)
 {
@@ -225,7 +225,7 @@ compare_in_time(const YqCharge *a, const YqCharge *b)
 	return a->padding == b->padding ? 0 : a->padding < b->padding ? -1 : 1;
 }
 
-/* Compare pointers to rows by time.  Rows of the same time keep the order in which they were loaded. */
+/* Compare pointers to rows by time.  Rows with equal times keep the order in which they were loaded. */
 static int
 compare_present(const void *a, const void *b)
 {
@@ -455,7 +455,7 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	YqChange	start = {.occurred_at = life->started_at,.set = life->initial};
 	bool		has_changes = loaded->has_changes;
 
-	/* the ledger does not show that the container never ran */
+	/* record that the container never ran, because the ledger does not show it */
 	if (!has_changes && life->finished && life->initial.is_running == YQ_ANSWER_NO)
 	{
 		yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
@@ -570,7 +570,7 @@ take_back_waiting(YqLedger *ledger, const YqEvent *event)
 	bool		is_taken;
 	bool		is_locked;
 
-	/* a session may cache that no event waits; it must drop that cache if this transaction rolls back */
+	/* signal a change, so that this session reads the table again after a rollback, which brings the row back */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
 	is_taken = yq_claim_delete_unlocked(yq_index_scan_relation(yq_ledger_waiting(ledger)),
 										(ItemPointer) &event->reject_tid, &is_locked);
@@ -637,9 +637,9 @@ note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, boo
 
 /*
  * Delete the rows of the waiting events before the records include these events, because another
- * transaction may be discarding such an event.  The container is claimed first, as when a
- * container is voided.  Returns false when the caller has to settle again.  If only some rows
- * could be deleted, the caller then settles with their events only.
+ * transaction may be discarding such an event.  The container is claimed first, as when a container
+ * is voided.  Returns false when the caller has to settle again.  If only some rows could be
+ * deleted, the caller then settles only the events of these rows.
  */
 static bool
 take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *attempt)

@@ -43,9 +43,9 @@ extern bool yq_settle_events(YqSettler *settler, text *container_id,
 /* The result of voiding a container. */
 typedef struct YqVoided
 {
-	text	   *project;		/* in the caller's memory context; so is the next field */
-	text	   *application_id; /* NULL for none */
-	YqWide		amount;			/* sum of the ledger rows that were in effect */
+	text	   *project;		/* in the caller's memory context */
+	text	   *application_id; /* in the caller's memory context, or NULL */
+	YqWide		amount;			/* total amount of the ledger rows that were in effect */
 	bool		was_running;
 	int32		charges;		/* number of ledger rows so far; later rows have larger numbers */
 } YqVoided;

@@ -101,8 +101,8 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 }
 
 /*
- * Return the wait of a container after an UPDATE. It is the wait before the UPDATE if that
- * continues, otherwise a new wait or none.
+ * Return the wait of a container after an UPDATE.  If the wait before the UPDATE continues, it is
+ * returned; otherwise the result is a new wait or no wait.
  */
 static YqWait
 wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer *after)
@@ -113,10 +113,7 @@ wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer 
 		yq_ledger_wait(waits ? after->settled_at : DT_NOEND);
 }
 
-/*
- * Record the START of a container without recorded changes.  The present state of the container is
- * the state of its START.
- */
+/* Record the START of a container without recorded changes.  Its present state is the state at the START. */
 static void
 record_start(YqLedger *ledger, Appending *appending)
 {
@@ -210,10 +207,7 @@ append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 	if ((is_padded && !yq_posting_price(ledger, &padding)) || !claim(ledger, appending))
 		return false;
 
-	/*
-	 * record the START as for an updated container; otherwise a late UPDATE would not show that the
-	 * container never ran
-	 */
+	/* record the START, so that a late UPDATE can tell that the container never ran */
 	if (container->state.is_running == YQ_ANSWER_NO)
 		record_start(ledger, appending);
 	yq_charge_put(ledger, &charge);
@@ -286,7 +280,7 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 
 	if (done == count)
 		return;
-	/* the general rule needs to read the rows that have been appended */
+	/* write the appended rows, because the general rule reads them */
 	if (done > 0)
 		yq_ledger_flush(settler->ledger);
 	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
@@ -322,7 +316,7 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 
 /*
  * A START, not claimed yet, of a container that seems to be new.  The counters already include the
- * container.  It is subtracted again if it turns out to be known.
+ * container.  If the container turns out to be known, it is subtracted again.
  */
 typedef struct PendingStart
 {
@@ -522,7 +516,7 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 	return admitted;
 }
 
-/* Keep a FINISH that is the only event of its container until its turn. */
+/* Keep a FINISH that is the only event of its container, until the STARTs of lower ids have been settled. */
 static bool
 add_finish(YqSettler *settler, const YqEvent *finish)
 {

@@ -3,15 +3,15 @@
  * spend_grants_sql.c
  *	  Remaining amounts of the grants of a project, and losses of expired grants.
  *
- * A heap holds the grants that can be spent.  The grant that expires first is on top: it pays first, and it
- * is the next one to expire.  A grant leaves the heap when it is used up, expires or goes to another
- * project.  It comes back when credit returns to it.  The function therefore takes as long as sorting all
+ * A heap holds the grants that can be spent.  The grant that expires first is on top, because it
+ * also pays first.  A grant leaves the heap when it is used up, expires or goes to another project.
+ * It comes back when credit returns to it.  The function therefore takes as long as sorting all
  * grants and returns.
  *
- * Negative rows take from grants as spending does; spending is paid before negative rows.  The amount that
- * a row took from each grant is kept, because the row may go to another project.  The credit then returns
- * to its grants, and is lost where a grant has expired.  A negative row of a transfer names a grant, and
- * takes from that grant first.
+ * Grants pay for negative rows as they pay for spending, but spending is paid first.  The amount
+ * that a row took from each grant is kept, because the row may go to another project.  The credit
+ * then returns to its grants, and is lost where a grant has expired.  A negative row of a transfer
+ * names a grant, and takes from that grant first.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,8 +67,8 @@ typedef struct Grant
 	Numeric		rest;			/* remaining amount; in a negative row: amount that it has not taken yet */
 	Numeric		unspent;		/* amount paid to a negative row because spending was below zero */
 	Numeric		returned;		/* credit that came back after expiry; in a negative row: credit that it gave back */
-	struct Taking *takings;		/* list of the takings by a negative row, or from a grant */
-	int64		takes_from;		/* grant_id of the grant from which a negative row takes first; 0 if it names none */
+	struct Taking *takings;		/* amounts that a negative row has taken, or that were taken from a grant */
+	int64		takes_from;		/* grant_id of the grant from which a negative row takes first, or 0 */
 } Grant;
 
 /* The credit that a negative row has taken from one grant.  Both rows have it in their lists. */
@@ -88,8 +88,8 @@ typedef struct Credit
 	Grant	  **by_begin;		/* all grants in the order of begins_at */
 	Grant	  **by_leave;		/* all grants in the order of leaves_at */
 	Grant	  **by_id;			/* all grants in the order of grant_id; NULL until a negative row names a grant */
-	int			begun;			/* how many grants of by_begin have begun */
-	int			left;			/* how many grants of by_leave have left */
+	int			begun;			/* number of grants in by_begin that have begun */
+	int			left;			/* number of grants in by_leave that have left */
 	binaryheap *valid;			/* grants that can be spent; may contain grants that have left since they were added */
 	binaryheap *unpaid;			/* negative rows with an amount to take; may include rows that left */
 	Numeric		zero;
@@ -356,10 +356,7 @@ return_takings(Credit *credit, Grant *row, TimestampTz instant)
 	}
 }
 
-/*
- * Turn the credit that a leaving grant has paid into debt again.  It is the debt of negative rows
- * or of spending.
- */
+/* Turn the payments of a leaving grant into debt again, either of negative rows or of spending. */
 static void
 reclaim_payments(Credit *credit, Grant *grant)
 {

@@ -7,7 +7,7 @@
  * long as the same resources are charged, even a long time takes only a few steps.  Nothing is
  * stored for a shape.
  *
- * Of resources that are rivals, only the dearest is charged.  The charging mode makes all resources
+ * Rivals are resources of which only the dearest is charged.  The charging mode makes all resources
  * rivals, or those of the same price group, or none (docs/semantics/charging.md 2.1).
  *
  *-------------------------------------------------------------------------
