@@ -10,13 +10,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks yquota whether an application may come in, over a connection of its own.  Callers wait
- * for the answer, and for each other.
+ * Asks yquota whether an application is accepted, over a separate connection. Callers wait for the
+ * answer, and one caller waits for another.
  */
 final class Admission {
 	private static final Logger LOG = LoggerFactory.getLogger(Admission.class);
 	private static final String SUBMIT = "SELECT s.state, s.reason FROM " + Records.SUBMISSION_VALUES + ", " + Records.SUBMISSION + " AS s";
-	/** SQLSTATE of a submission that yquota has let in before */
+	/** SQLSTATE of a submission that yquota has accepted before */
 	private static final String DUPLICATE = "42710";
 
 	private final FeedConfiguration conf;
@@ -26,11 +26,11 @@ final class Admission {
 		this.conf = conf;
 	}
 
-	/** What became of an application. */
+	/** yquota's answer about an application. */
 	static final class Answer {
-		/** null when it may come in, else the reason why not */
+		/** null if the application is accepted, otherwise the reason for the refusal */
 		final String refusal;
-		/** whether yquota knows of it */
+		/** whether yquota has recorded the application */
 		final boolean isKnown;
 
 		private Answer(String refusal, boolean isKnown) {
@@ -46,11 +46,11 @@ final class Admission {
 				return new Answer(ask(application), true);
 			} catch (SQLException e) {
 				if (DUPLICATE.equals(e.getSQLState())) {
-					// The answer was lost, or the ResourceManager that asked.
+					// An earlier call was accepted, but its answer was lost, or the ResourceManager that made the call.
 					return new Answer(null, true);
 				}
 				close();
-				// A connection may have been lost long ago; a new one tells more.
+				// The old connection may have broken long ago, so try a new connection.
 				if (!isNew && tries == 0) {
 					continue;
 				}

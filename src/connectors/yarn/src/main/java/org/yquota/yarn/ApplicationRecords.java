@@ -24,28 +24,29 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 /**
  * Records about applications.
  *
- * <p>Changes are found by comparing an application with what was told of it, so that none is missed: the ResourceManager
- * calls nothing when it changes a lifetime, and one that takes over knows nothing of what the one before has told.
+ * <p>Changes are found by comparing an application with the state that was last reported, so that no change is missed.
+ * The ResourceManager calls no method when it changes a lifetime. A ResourceManager that takes over does not know what
+ * the previous one has reported.
  */
 final class ApplicationRecords {
 	private final RMContext context;
 	private final Function<RMApp, String> projectOf;
 	private final UnaryOperator<String> pathOf;
 	private final Consumer<String> feed;
-	/** of applications that were told of, and not to have ended */
+	/** the last reported state of each application whose end was not reported */
 	private final Map<ApplicationId, Told> told = new ConcurrentHashMap<>();
 
-	/** What yquota knows of an application that may change: null where that is not known. */
+	/** The facts about an application that may change, as reported to yquota; null if yquota's value is not known. */
 	private static final class Told {
 		private String queue;
-		/** whether yquota has the application there, too */
+		/** whether yquota also has the application in this queue */
 		private boolean isThere;
 		private Integer priority;
 		/** in milliseconds */
 		private Long expiry;
 	}
 
-	/** projectOf names the project of an application, pathOf finds the path of a queue. */
+	/** projectOf returns the project of an application, and pathOf returns the path of a queue. */
 	ApplicationRecords(RMContext context, Function<RMApp, String> projectOf, UnaryOperator<String> pathOf, Consumer<String> feed) {
 		this.context = context;
 		this.projectOf = projectOf;
@@ -53,7 +54,7 @@ final class ApplicationRecords {
 		this.feed = feed;
 	}
 
-	/** An application that comes in, as yquota takes it: values of Records.SUBMISSION. */
+	/** A submitted application as values of Records.SUBMISSION. */
 	final class Submission {
 		private final ApplicationId id;
 		private final Told state;
@@ -83,13 +84,13 @@ final class ApplicationRecords {
 			};
 		}
 
-		/** It has come in. */
+		/** Reports that the application was accepted. */
 		void tell() {
 			feed.accept(record());
 			isKnown();
 		}
 
-		/** It has come in, and yquota knows of it: from now on its changes are told. */
+		/** Notes that yquota has recorded the application. From now on its changes are reported. */
 		void isKnown() {
 			told.put(id, state);
 		}
@@ -103,7 +104,7 @@ final class ApplicationRecords {
 		return new Submission(context.getRMApps().get(id));
 	}
 
-	/** It runs already: yquota may lack it, or know what it was before. */
+	/** Reports an application that is already running. yquota may lack it, or have an earlier state of it. */
 	void recovered(ApplicationId id) {
 		RMApp application = context.getRMApps().get(id);
 
@@ -119,7 +120,10 @@ final class ApplicationRecords {
 			application == null ? null : application.getDiagnostics().toString()));
 	}
 
-	/** It may have changed.  Before its own record, which says what it is then, nothing is told. */
+	/**
+	 * Reports what has changed in an application. Before the record of its submission, nothing is reported, because
+	 * that record has the state of its own time.
+	 */
 	synchronized void look(RMApp application) {
 		ApplicationId id = application.getApplicationId();
 		Told known = told.get(id);
@@ -138,8 +142,9 @@ final class ApplicationRecords {
 	}
 
 	/**
-	 * Tell where applications are that were recovered.  Containers follow a move at once, but have to end, if they did not
-	 * survive the restart, and to move, as the spool of the ResourceManager before this one has it, before it.
+	 * Reports the queues of recovered applications. In yquota, a move of an application moves its containers at once.
+	 * So two kinds of earlier records must come first: ends of containers that did not survive the restart, and moves
+	 * of containers in the spool of the previous ResourceManager.
 	 */
 	synchronized void tellQueues() {
 		told.forEach((id, known) -> {
@@ -150,7 +155,7 @@ final class ApplicationRecords {
 		});
 	}
 
-	/** Tell which applications have ended: the end of one may be lost with its ResourceManager. */
+	/** Reports which applications have ended. A ResourceManager that was killed may not have reported an end. */
 	void tellEnded() {
 		ArrayNode list = new ObjectMapper().createArrayNode();
 
@@ -164,7 +169,7 @@ final class ApplicationRecords {
 		}
 	}
 
-	/** Any record may be lost: tell of all again. */
+	/** Reports all applications again, after records were lost. */
 	synchronized void tellAgain() {
 		for (RMApp application : context.getRMApps().values()) {
 			if (told.replace(application.getApplicationId(), uncertain(application)) != null) {

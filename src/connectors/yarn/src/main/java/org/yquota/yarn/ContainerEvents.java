@@ -27,23 +27,27 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 
 /**
- * Events about containers, from what the scheduler knows of them.
+ * Makes the events of containers from the scheduler's data.
  *
- * <p>Temporary containers, in which the scheduler keeps what an update of another one takes or
- * gives back, are never told: their key names the container that is updated.
+ * <p>During an update of a container, the scheduler keeps the added or returned resources in a
+ * temporary container. Temporary containers are never reported. Their key names the container that
+ * is updated.
  */
 final class ContainerEvents {
 	private final FeedConfiguration conf;
 	private final FeedingCapacityScheduler scheduler;
 	private final RMContext context;
 	private final Feed feed;
-	/** containers that were told to have started, and not to have ended */
+	/** containers whose start was reported, and whose end was not */
 	private final Set<ContainerId> live = ConcurrentHashMap.newKeySet();
-	/** of opportunistic ones: whether their node runs them; empty as long as it has not said */
+	/** whether the node of an opportunistic container runs it; empty until the node has reported this */
 	private final Map<ContainerId, Optional<Boolean>> running = new ConcurrentHashMap<>();
-	/** opportunistic ones that run when the feed begins, as yquota is told of them once their node says whether it runs them */
+	/**
+	 * opportunistic containers that exist when the feed begins; they are reported when their node says whether it runs
+	 * them
+	 */
 	private final Map<ContainerId, ObjectNode> untold = new ConcurrentHashMap<>();
-	/** containers that end with their node, which may bring them back */
+	/** containers that ended because their node was lost; the node may come back with them */
 	private final Set<ContainerId> lost = ConcurrentHashMap.newKeySet();
 
 	ContainerEvents(FeedConfiguration conf, FeedingCapacityScheduler scheduler, RMContext context, Feed feed) {
@@ -54,7 +58,7 @@ final class ContainerEvents {
 	}
 
 	void started(RMContainer container, long time) {
-		// The scheduler makes those anew that nodes bring; they are in one of the two sets.
+		// The scheduler creates recovered containers again. They are in one of the two sets.
 		if (isTemporary(container) || lost.contains(container.getContainerId()) || !live.add(container.getContainerId())) {
 			return;
 		}
@@ -73,14 +77,17 @@ final class ContainerEvents {
 		feed.tell(event.record());
 	}
 
-	/** A node brings containers, after a restart of the ResourceManager or its own absence; yquota knows them. */
+	/**
+	 * Handles the containers of a node that registers after a restart of the ResourceManager, or after its own absence.
+	 * yquota already knows most of these containers.
+	 */
 	void recovered(List<NMContainerStatus> reports, NodeId node, long time) {
 		ArrayNode list = new ObjectMapper().createArrayNode();
 
 		for (NMContainerStatus report : reports) {
 			ContainerId id = report.getContainerId();
 			RMApp application = context.getRMApps().get(id.getApplicationAttemptId().getApplicationId());
-			// Its end has been told, to its application as well.
+			// The end of a lost container was already reported, also to its application.
 			if (application == null || lost.contains(id) || !live.add(id)) {
 				continue;
 			}
@@ -88,7 +95,7 @@ final class ContainerEvents {
 			if (isOpportunistic) {
 				running.put(id, Optional.empty());
 			}
-			// Those that run when the feed begins have not been told.
+			// Containers that run when the feed begins were not reported before.
 			if (feed.isFirst() && isOpportunistic) {
 				untold.put(id, describe(report, application, node));
 			} else if (feed.isFirst()) {
@@ -100,7 +107,10 @@ final class ContainerEvents {
 		}
 	}
 
-	/** Tell of a container that waited for its node to say whether it runs it; true if it did. */
+	/**
+	 * Reports a container of "untold", whose node has now said whether it runs the container. Returns whether there was
+	 * one.
+	 */
 	private boolean tellRecovered(ContainerId id, Boolean runs, long time) {
 		ObjectNode container = untold.remove(id);
 
@@ -120,7 +130,7 @@ final class ContainerEvents {
 			.exitStatus(container.getContainerExitStatus()).record());
 	}
 
-	/** Its size or execution type has changed. */
+	/** Reports a change of the size or execution type of a container. */
 	void updated(Container container, long time) {
 		if (live.contains(container.getId())) {
 			feed.tell(new Records.Event("CONTAINER_UPDATE", container.getId().toString(), time, conf.source)
@@ -148,7 +158,10 @@ final class ContainerEvents {
 		}
 	}
 
-	/** What its node says of a container; tells when an opportunistic one begins or ceases to run. */
+	/**
+	 * Handles the status that a node reports of a container. Reports when an opportunistic container starts or stops
+	 * running.
+	 */
 	void reported(ContainerStatus status, long time) {
 		boolean runs = status.getContainerSubState() == ContainerSubState.RUNNING;
 		Optional<Boolean> known = running.get(status.getContainerId());
@@ -160,7 +173,7 @@ final class ContainerEvents {
 		}
 	}
 
-	/** Containers that run, but those allocated after that time, as yquota.reconcile() takes them. */
+	/** Returns the running containers as an argument of yquota.reconcile(), without those allocated after "asOf". */
 	String list(long asOf) {
 		ArrayNode list = new ObjectMapper().createArrayNode();
 
@@ -233,7 +246,7 @@ final class ContainerEvents {
 		return queue == null ? name : queue.getQueuePath();
 	}
 
-	/** Null where yquota takes it from the user's name. */
+	/** Returns the project of a container, or null if yquota takes the project from the user's name. */
 	private String project(RMContainer container) {
 		if (conf.projectFrom == FeedConfiguration.ProjectFrom.QUEUE) {
 			return lastName(queue(container));
@@ -260,7 +273,7 @@ final class ContainerEvents {
 		}
 	}
 
-	/** The project that pays: where none is named, the part of the username that yquota takes for it. */
+	/** Returns the project that pays. Without a named project, this is the first part of the username, as in yquota. */
 	String payerOf(RMApp application) {
 		String project = projectOf(application);
 

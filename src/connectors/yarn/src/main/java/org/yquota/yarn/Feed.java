@@ -16,29 +16,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes records from the ResourceManager's threads without ever making them wait: they go
+ * Takes records from the ResourceManager's threads, and never makes these threads wait. Records go
  * into a bounded queue, from there to the spool, and from the spool to the database.
  *
- * <p>A record that finds the queue full, or the spool at its size, is lost.  The feed
- * counts it, says so in the log, and compares the containers that run with yquota's once
- * there is room again.
+ * <p>If the queue is full, or the spool has reached its size, a record is lost. The feed counts
+ * lost records and logs an error. When there is room again, it compares the running containers with
+ * those of yquota.
  */
 final class Feed {
 	private static final Logger LOG = LoggerFactory.getLogger(Feed.class);
 	private static final int MOST_AT_A_TIME = 10_000;
-	/** how long what was noted before may take to reach the queue */
+	/** how long a record may take to reach the queue */
 	private static final long SETTLING_TIME = 1000;
 
-	/** What the feed asks a ResourceManager. */
+	/** Requests of the feed to its ResourceManager. */
 	interface Manager {
-		/** The list of containers that run, as yquota.reconcile() takes it. */
+		/** Returns the running containers as an argument of yquota.reconcile(). */
 		String runningContainers(long asOf);
 
-		/** Tell what has changed without a word. */
+		/** Reports changes for which the ResourceManager calls no method. */
 		default void lookAround() {
 		}
 
-		/** Tell besides containers what yquota may lack, all of it if records are lost. */
+		/** Reports the applications that yquota may lack; if records were lost, reports all applications. */
 		default void compare(boolean hasGap) {
 		}
 	}
@@ -53,17 +53,17 @@ final class Feed {
 	private final Thread sending;
 	private final File aliveFile;
 	private final File reconcileFile;
-	/** the last sign of life of a process before this one, in milliseconds; null if there was none */
+	/** the last time at which an earlier process with this spool was alive, in milliseconds; null if there was none */
 	private final Long lastAlive;
 	private volatile boolean isStopping;
 	private long nextCompute;
 	private long nextReconcile;
-	/** before that nodes may not be back */
+	/** before this time, some nodes may not have registered again */
 	private long firstReconcile;
-	/** whether records are lost that no comparison has made up for */
+	/** whether records were lost since the last comparison */
 	private boolean hasGap;
 
-	/** Opens the spool.  What it has is sent, also while this ResourceManager is on standby. */
+	/** Opens the spool. Its records are sent even while this ResourceManager is on standby. */
 	Feed(FeedConfiguration conf) throws IOException {
 		this.conf = conf;
 		queue = new ArrayBlockingQueue<>(conf.queueMostRecords);
@@ -77,13 +77,13 @@ final class Feed {
 		sending.setDaemon(true);
 		lastAlive = lastAlive();
 		if (lastAlive != null && !spool.isEmpty()) {
-			// The other one of a pair may have taken over before the database heard of what is there.
+			// The other ResourceManager of a pair may have taken over before the records in this spool were sent.
 			spool.append(Records.alive(conf.source, lastAlive));
 		}
 		sending.start();
 	}
 
-	/** The ResourceManager takes over at that time, in milliseconds. */
+	/** Starts the feed of a ResourceManager that becomes active at the time "now", in milliseconds. */
 	void start(long now, Manager asked) {
 		manager = asked;
 		tell(Records.recovery(conf.source, lastAlive, now));
@@ -94,19 +94,19 @@ final class Feed {
 		LOG.info("Started with the spool {}", conf.spoolDirectory);
 	}
 
-	/** Has this spool heard of no ResourceManager before this one? */
+	/** Returns whether no earlier process has used this spool. */
 	boolean isFirst() {
 		return lastAlive == null;
 	}
 
-	/** Never waits, and never fails. */
+	/** Puts a record into the queue. Never waits, and never fails. */
 	void tell(String record) {
 		if (!queue.offer(record) && lost.getAndIncrement() == 0) {
 			LOG.error("The queue of {} records is full; records are lost", conf.queueMostRecords);
 		}
 	}
 
-	/** What is in the queue goes to the spool; the next start sends what the database has not taken. */
+	/** Writes the records of the queue to the spool. The feed sends unsent records after its next start. */
 	void stop() {
 		isStopping = true;
 		try {
@@ -184,19 +184,20 @@ final class Feed {
 		if (now >= nextReconcile || isComparisonWanted(now)) {
 			nextReconcile = now + conf.reconcileInterval;
 			Files.deleteIfExists(reconcileFile.toPath());
-			// A container that has just been made may not be in the list yet.
+			// A container that was just allocated may not be in the list yet.
 			long asOf = now - SETTLING_TIME;
 			String list = manager.runningContainers(asOf);
-			// An end that the list already misses must come before it.
+			// A container that has just ended is not in the list. Its FINISH must come before the list.
 			Thread.sleep(SETTLING_TIME);
-			// What is missing has not survived the restart, unless its end is among the records that are lost.
+			// Containers that are not in the list have not survived the restart, unless records of their ends were
+			// lost.
 			tell(Records.reconcile(list, asOf, hasGap ? null : conf.source));
 			manager.compare(hasGap);
 			hasGap = false;
 		}
 	}
 
-	/** An empty file waits until nodes may be back. */
+	/** Returns whether the file asks for a comparison now. An empty file waits until nodes have registered again. */
 	private boolean isComparisonWanted(long now) throws IOException {
 		return reconcileFile.exists()
 			&& (now >= firstReconcile || new String(Files.readAllBytes(reconcileFile.toPath()), StandardCharsets.UTF_8).trim().equals("now"));

@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
- * Properties of the feed, in yarn-site.xml.  README.md has them all, with their meaning.
+ * Properties of the feed in yarn-site.xml. README.md describes them.
  */
 final class FeedConfiguration {
 	static final String PREFIX = "yquota.feed.";
@@ -31,13 +31,13 @@ final class FeedConfiguration {
 	static final String ASK_TIMEOUT = PREFIX + "ask.timeout-ms";
 	static final String ASK_ACCEPTS_WHEN_AWAY = PREFIX + "ask.accepts-when-away";
 
-	/** Whether yquota hears of applications, and decides about them. */
+	/** Whether the feed reports applications to yquota, or also asks yquota about them. */
 	enum Applications { NONE, TELL, ASK }
 
-	/** Where the project of a container comes from. */
+	/** The source of a container's project. */
 	enum ProjectFrom { USERNAME, QUEUE, TAG }
 
-	/** without passwords: it is told in logs and by the driver's errors */
+	/** the URL without passwords, because logs and errors of the driver show it */
 	final String url;
 	final String source;
 	final File spoolDirectory;
@@ -45,7 +45,7 @@ final class FeedConfiguration {
 	final int queueMostRecords;
 	final int batchMostRecords;
 	final ProjectFrom projectFrom;
-	/** of the tag that names the project, such as "project:" */
+	/** beginning of the tag that names the project, such as "project:" */
 	final String projectTagPrefix;
 	final long computeInterval;
 	final long reconcileDelay;
@@ -87,7 +87,7 @@ final class FeedConfiguration {
 		askAcceptsWhenAway = conf.getBoolean(ASK_ACCEPTS_WHEN_AWAY, true);
 	}
 
-	/** Of a connection whose statements may take that long, in milliseconds. */
+	/** Returns the properties of a connection whose statements may take "timeout" milliseconds. */
 	Properties connectionProperties(int timeout) {
 		Properties properties = new Properties();
 
@@ -97,7 +97,7 @@ final class FeedConfiguration {
 		if (password != null) {
 			properties.setProperty("password", password);
 		}
-		// As in the driver, what the URL says wins.
+		// Parameters of the URL take precedence, as in the driver.
 		properties.putAll(secrets);
 		properties.setProperty("ApplicationName", "yquota-yarn-feed");
 		properties.setProperty("connectTimeout", "10");
@@ -106,12 +106,12 @@ final class FeedConfiguration {
 		return properties;
 	}
 
-	/** Take parameters that are passwords out of a JDBC URL. */
+	/** Removes parameters that are passwords from a JDBC URL. */
 	private String withoutSecrets(String whole) throws IOException {
 		int start = whole.indexOf('?');
 		StringJoiner rest = new StringJoiner("&", "?", "").setEmptyValue("");
 
-		// The driver knows no user before a host, and tells the whole URL when it refuses it.
+		// The driver refuses a user before the host, and its error shows the whole URL.
 		if (whole.lastIndexOf('@', start < 0 ? whole.length() : start) >= 0) {
 			throw new IOException(URL + " has an @: name the user and the password in " + USER + " and " + PASSWORD);
 		}

@@ -9,13 +9,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptS
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 
 /**
- * Stands before the ResourceManager's own publisher and hears of containers that come and go, with
- * the times that the ResourceManager itself keeps of them, and of applications that change.
+ * Wraps the ResourceManager's own publisher. Its methods are called when a container starts or
+ * ends, with the ResourceManager's own time, and when an application changes.
  */
 final class FeedPublisher implements SystemMetricsPublisher {
 	private final SystemMetricsPublisher publisher;
 	private final ContainerEvents events;
-	/** null if yquota is not to hear of them */
+	/** null if applications are not reported */
 	private final ApplicationRecords applications;
 
 	FeedPublisher(SystemMetricsPublisher publisher, ContainerEvents events, ApplicationRecords applications) {

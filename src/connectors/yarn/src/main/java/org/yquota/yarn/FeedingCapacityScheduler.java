@@ -48,12 +48,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The CapacityScheduler, which tells yquota what it does: the value of
+ * A CapacityScheduler that reports its decisions to yquota: the value of
  * {@code yarn.resourcemanager.scheduler.class}.
  *
- * <p>It decides nothing otherwise.  Every decision is its superclass's; what it hears
- * on the way goes to the feed, which never makes it wait.  If the feed is to ask yquota about
- * applications, their events wait in a thread of their own.
+ * <p>The superclass makes every decision. This class passes records to the feed, which never makes
+ * the scheduler wait. If the feed asks yquota about applications, events of these applications wait
+ * in a separate thread.
  */
 public class FeedingCapacityScheduler extends CapacityScheduler {
 	private static final Logger LOG = LoggerFactory.getLogger(FeedingCapacityScheduler.class);
@@ -61,11 +61,11 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private FeedConfiguration feedConf;
 	private Feed feed;
 	private ContainerEvents events;
-	/** null if yquota is not to hear of applications */
+	/** null if applications are not reported */
 	private ApplicationRecords records;
 	private Admission admission;
 	private ExecutorService asking;
-	/** applications about which yquota is asked; true once it has let them in */
+	/** applications about which yquota is asked; true after yquota has accepted the application */
 	private final Map<ApplicationId, Boolean> asked = new ConcurrentHashMap<>();
 
 	@Override
@@ -77,12 +77,13 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 				YarnConfiguration.APPLICATION_HISTORY_SAVE_NON_AM_CONTAINER_META_INFO);
 		}
 		super.serviceInit(conf);
-		// What is in the spool is sent, also while this ResourceManager is on standby.
+		// The feed sends the records of its spool even while this ResourceManager is on standby.
 		feed = new Feed(feedConf);
-		// Applications are recovered before this service starts.
+		// Create this object now, because applications are recovered before this service starts.
 		events = new ContainerEvents(feedConf, this, getRMContext(), feed);
 		if (feedConf.applications != FeedConfiguration.Applications.NONE) {
-			// What is told decides nothing, and names no project that events do not name.
+			// Only in mode ASK do records name the project that pays. Otherwise they only name a project that events
+			// name, too.
 			records = new ApplicationRecords(getRMContext(),
 				feedConf.applications == FeedConfiguration.Applications.ASK ? events::payerOf : events::projectOf, events::queuePath, feed::tell);
 		}
@@ -118,7 +119,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		}
 	}
 
-	/** Containers that an application has now. */
+	/** Returns the present containers of an application. */
 	Collection<RMContainer> containersOf(ApplicationId id) {
 		SchedulerApplication<FiCaSchedulerApp> application = applications.get(id);
 		FiCaSchedulerApp attempt = application == null ? null : application.getCurrentAppAttempt();
@@ -132,7 +133,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		Allocation allocation = super.allocate(attempt, ask, schedulingRequests, release, blacklistAdditions, blacklistRemovals, updates);
 		long now = System.currentTimeMillis();
 
-		// An application master fetches updates, and the scheduler makes them as it does so.
+		// The scheduler makes updates when the application master fetches them.
 		for (List<Container> updated : updatesOf(allocation)) {
 			if (updated != null) {
 				updated.forEach(container -> events.updated(container, now));
@@ -224,14 +225,14 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 			node.getRackName(), label, Records.time(System.currentTimeMillis())));
 	}
 
-	/** Tell of an application, or ask about it; true if its event has to wait for the answer. */
+	/** Reports an application, or asks about it. Returns whether its event has to wait for the answer. */
 	private boolean isKeptBack(AppAddedSchedulerEvent event) {
 		ApplicationId id = event.getApplicationId();
 
 		if (records == null) {
 			return false;
 		} else if (isInState(STATE.INITED)) {
-			// Applications are recovered, those without an attempt as if they were new.
+			// The ResourceManager recovers applications; applications without an attempt come as if they were new.
 			records.recovered(id);
 			return false;
 		} else if (asked.remove(id, true)) {
@@ -283,7 +284,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		events.ended(id);
 	}
 
-	/** What the feed asks this ResourceManager. */
+	/** Answers the requests of the feed. */
 	private final class Manager implements Feed.Manager {
 		@Override
 		public String runningContainers(long asOf) {
@@ -309,7 +310,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		}
 	}
 
-	/** Hears what nodes say of their containers. */
+	/** Receives the reports of nodes about their containers. */
 	private final class StatusListener implements EventHandler<Event<RMNodeEventType>> {
 		@Override
 		public void handle(Event<RMNodeEventType> event) {

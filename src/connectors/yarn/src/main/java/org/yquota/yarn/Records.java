@@ -13,13 +13,14 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceInformation;
 
 /**
- * Records of the spool, one line each: a word for its kind, and values, separated by tabs.
- * Values are written as COPY reads them, so that events go to the server as they are.
+ * Records of the spool. Each record is a line with a word for its kind and its values, separated by
+ * tabs. Values are in the format of COPY, so that events can be sent to the server without a
+ * conversion.
  */
 final class Records {
 	private static final Pattern FUNCTION = Pattern.compile("yquota\\.[a-z_]+(?=\\()");
 	static final String EVENT = "event";
-	/** columns of yquota.container_event that an event has values of */
+	/** columns of yquota.container_event in the order of an event's values */
 	static final String EVENT_COLUMNS = "event, container_id, occurred_at, project, application_id, username, queue, node, allocation,"
 		+ " execution_type, exit_status, source, priority, allocation_request_id, asked_label, is_am, is_running";
 	static final String RECOVERY = "recovery";
@@ -35,16 +36,16 @@ final class Records {
 	static final String APPLICATION_PRIORITY = "application_priority";
 	static final String APPLICATION_LIFETIME = "application_lifetime";
 
-	/** How many seconds are left until the instant p.expires: parameters are text. */
+	/** Expression for the seconds that are left until the instant p.expires. Parameters are text. */
 	static final String SECONDS_LEFT = "greatest(1, round(extract(epoch FROM p.expires::timestamptz - yquota.clock())))::bigint";
-	/** The call for the values of an application's record, in their order, as p. */
+	/** Call that submits an application. The row p has the values of the application's record, in their order. */
 	static final String SUBMISSION = "yquota.submit_application(p.id, p.username, string_to_array(p.groups, ','), p.queue, p.name,"
 		+ " p.master::yquota.resource, p.priority::integer, CASE WHEN p.expires IS NOT NULL THEN " + SECONDS_LEFT + " END,"
 		+ " string_to_array(p.tags, E'\\t'), p.label, p.unmanaged::boolean, p.project)";
 	static final String SUBMISSION_VALUES = "(VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
 		+ " AS p (id, username, groups, queue, name, master, priority, expires, tags, label, unmanaged, project)";
 
-	/** An event about a container; what is null stays as it was. */
+	/** An event of a container. A value that is null leaves the container's value unchanged. */
 	static final class Event {
 		private final String[] values = new String[17];
 
@@ -120,7 +121,7 @@ final class Records {
 		return new Event("QUOTA_COMPUTE", null, time, source).record();
 	}
 
-	/** From the last sign of life of this ResourceManager, or null, to the recovery. */
+	/** Makes the record of a recovery: "alive" is the last time at which this ResourceManager was alive, or null. */
 	static String recovery(String source, Long alive, long recovered) {
 		return record(RECOVERY, source, alive == null ? null : time(alive), time(recovered));
 	}
@@ -129,17 +130,20 @@ final class Records {
 		return record(ALIVE, source, time(alive));
 	}
 
-	/** Containers that a node has brought. */
+	/** Makes the record of the containers with which a node has registered. */
 	static String recovered(String source, String list, long asOf) {
 		return record(RECOVERED, source, list, time(asOf));
 	}
 
-	/** With a source, what is missing has not survived the restart. */
+	/**
+	 * Makes the record of a comparison. With a source, containers that are not in the list have not survived the
+	 * restart.
+	 */
 	static String reconcile(String list, long asOf, String source) {
 		return record(RECONCILE, list, time(asOf), source);
 	}
 
-	/** A record that the server has refused, as yquota.reject_call() takes it. */
+	/** Returns a record that the server has refused as an argument of yquota.reject_call(). */
 	static String call(String record, String statement) {
 		ObjectNode call = new ObjectMapper().createObjectNode();
 		String[] values = values(record);
@@ -163,7 +167,7 @@ final class Records {
 		return call.toString();
 	}
 
-	/** The time of an event, in milliseconds; null of another record. */
+	/** Returns the time of an event in milliseconds, or null for any other record. */
 	static Long eventTime(String record) {
 		String[] values = record.startsWith(EVENT + "\t") ? values(record) : new String[0];
 
@@ -183,7 +187,7 @@ final class Records {
 		return record.append('\n').toString();
 	}
 
-	/** The values of a record, null for those that are. */
+	/** Returns the values of a record; absent values are null. */
 	static String[] values(String record) {
 		String[] parts = record.split("\t", -1);
 		String[] values = new String[parts.length - 1];
@@ -194,12 +198,12 @@ final class Records {
 		return values;
 	}
 
-	/** A time in milliseconds as the server reads it. */
+	/** Returns a time in milliseconds in the notation of the server. */
 	static String time(long time) {
 		return Instant.ofEpochMilli(time).toString();
 	}
 
-	/** A resource as yquota reads it: memory in MiB, other amounts with Hadoop's units. */
+	/** Returns a resource in the notation of yquota: memory in MiB, other amounts with Hadoop's units. */
 	static String resource(Resource resource) {
 		StringBuilder text = new StringBuilder("[");
 
@@ -213,7 +217,7 @@ final class Records {
 		return text.append(']').toString();
 	}
 
-	/** Texts of the server have no NUL. */
+	/** Escapes a value for COPY. Removes NUL characters, which texts of the server cannot have. */
 	private static String escape(String value) {
 		return value.replace("\0", "").replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
 	}

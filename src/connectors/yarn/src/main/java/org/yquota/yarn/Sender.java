@@ -29,14 +29,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings records of the spool to the database, in their order: events by COPY, in batches, other
- * records by a call each.
+ * Sends the records of the spool to the database, in their order: batches of events by COPY, and
+ * each other record by a call.
  *
- * <p>While the database is away, or refuses for a reason that may pass, the sender tries again,
- * each time a little later; likewise when an administrator has to mend something, which it reports.
- * A record that is refused for good goes to {@code yquota.feed_reject}; what is wrong with an event that
- * the server can read, the server sets aside.  What the server cannot even take as text goes to the file
- * {@code refused} of the spool.  A batch of which the answer is lost is sent again, which is harmless.
+ * <p>If the database is away, or fails for a temporary reason, the sender tries again after growing pauses. It does the
+ * same if an administrator has to repair something, and reports that problem. If the server can read a bad event, the
+ * server sets the event aside itself. A call puts other records that the server will never accept into
+ * {@code yquota.feed_reject}. If the server refuses this call, the record goes to the file {@code refused} of the
+ * spool. If the answer to a batch is lost, the sender sends the batch again, which is harmless.
  */
 final class Sender implements Runnable {
 	private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
@@ -44,11 +44,14 @@ final class Sender implements Runnable {
 	private static final long LONGEST_PAUSE = 10_000;
 	private static final String COPY = "COPY yquota.container_event (" + Records.EVENT_COLUMNS + ") FROM STDIN";
 
-	/** Kinds of records that the next ResourceManager tells anew, perhaps with other values, and perhaps has told. */
+	/**
+	 * Kinds of records that the next ResourceManager reports again, perhaps with other values. It may already have done
+	 * so.
+	 */
 	private static final Set<String> SUPERSEDED = new HashSet<>(
 		Arrays.asList(Records.APPLICATION_MOVE, Records.APPLICATION_PRIORITY, Records.APPLICATION_LIFETIME));
 
-	/** Statements of records that are no events; parameters are text. */
+	/** Statements for records that are not events. Parameters are text. */
 	private static final Map<String, String> CALLS = new HashMap<>();
 
 	static {
@@ -58,14 +61,15 @@ final class Sender implements Runnable {
 		CALLS.put(Records.RECONCILE, "SELECT * FROM yquota.reconcile(?::jsonb, ?::timestamptz, false, ?)");
 		CALLS.put(Records.NODE, "SELECT yquota.register_node(?, ?::yquota.resource, ?, ?, ?::timestamptz)");
 		CALLS.put(Records.NODE_LOST, "SELECT * FROM yquota.node_lost(?, ?::timestamptz)");
-		// Those that yquota knows were told before, by a call whose answer is lost or by another ResourceManager.
+		// yquota may already have the application, from a call whose answer was lost or from another ResourceManager.
 		CALLS.put(Records.APPLICATION, "SELECT CASE WHEN NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = p.id)"
 			+ " THEN (" + Records.SUBMISSION + ").state END FROM " + Records.SUBMISSION_VALUES);
 		CALLS.put(Records.APPLICATION_END, "SELECT yquota.finish_application(?, ?::yquota.application_state, ?)");
 		CALLS.put(Records.APPLICATIONS_ENDED, "SELECT yquota.finish_application(a.application_id, p.state::yquota.application_state)"
 			+ " FROM jsonb_to_recordset(?::jsonb) AS p (application_id text, state text)"
 			+ " JOIN yquota.application AS a USING (application_id) WHERE a.finished_at IS NULL");
-		// A ResourceManager that takes over tells what may be known; into a plan is where its queues are.
+		// A ResourceManager that takes over may report known facts. An application that moves to a plan is in a queue
+		// of the plan.
 		CALLS.put(Records.APPLICATION_MOVE, change("yquota.move_application(p.id, p.queue)", "queue",
 			"a.queue = p.queue OR starts_with(a.queue, p.queue || '.')"));
 		CALLS.put(Records.APPLICATION_PRIORITY, change("yquota.update_application_priority(p.id, p.priority::integer)", "priority",
@@ -74,7 +78,10 @@ final class Sender implements Runnable {
 			"abs(extract(epoch FROM a.expires_at - p.expires::timestamptz)) < 1"));
 	}
 
-	/** The call for a change of an application, unless it has ended or yquota has it so. */
+	/**
+	 * Returns a statement that changes an application, unless the application has ended or yquota already has the
+	 * change.
+	 */
 	private static String change(String call, String value, String isKnown) {
 		return "SELECT " + call + " FROM (VALUES (?, ?)) AS p (id, " + value + ") WHERE NOT EXISTS (SELECT FROM yquota.application AS a"
 			+ " WHERE a.application_id = p.id AND (a.finished_at IS NOT NULL OR " + isKnown + "))";
@@ -85,7 +92,7 @@ final class Sender implements Runnable {
 	private volatile boolean isStopping;
 	private Connection connection;
 	private long pause;
-	/** whether yquota may show a problem of this feed: a process before this one may have reported it */
+	/** whether yquota may show a problem of this feed, which an earlier process may have reported */
 	private boolean mayHaveProblem = true;
 
 	Sender(FeedConfiguration conf, Spool spool) {
@@ -130,7 +137,7 @@ final class Sender implements Runnable {
 		disconnect();
 	}
 
-	/** Send what goes in one statement: all events at the beginning, or the first record. */
+	/** Sends the records of one statement: all events at the beginning of the list, or the first record. */
 	private void sendFirst(List<String> records) throws SQLException, IOException {
 		int count = 0;
 
@@ -148,7 +155,7 @@ final class Sender implements Runnable {
 		return record.startsWith(Records.EVENT + "\t");
 	}
 
-	/** Halve what the server refuses, until the record stands alone. */
+	/** Sends records. If the server refuses them, halves the list until the refused record is alone. */
 	private void send(List<String> records) throws SQLException, IOException {
 		try {
 			if (isEvent(records.get(0))) {
@@ -173,7 +180,10 @@ final class Sender implements Runnable {
 		}
 	}
 
-	/** 42501 may be about the user of an application instead of the feed, which may call the function. */
+	/**
+	 * Returns whether error 42501 is about the user of the application. It is not about the feed if the feed may call
+	 * the function.
+	 */
 	private boolean isAboutUser(String record, SQLException e) throws SQLException {
 		String function = record.startsWith(Records.APPLICATION_MOVE + "\t") ? "yquota.move_application(text,text,text,text[])"
 			: record.startsWith(Records.APPLICATION_PRIORITY + "\t") ? "yquota.update_application_priority(text,integer,text,text[])" : null;
@@ -209,7 +219,7 @@ final class Sender implements Runnable {
 		}
 	}
 
-	/** With a NULL state: the feed goes on. */
+	/** Reports a problem. A state of null reports that the feed continues. */
 	private void reportProblem(String state, String message) throws SQLException {
 		connect();
 		try (PreparedStatement statement = connection.prepareStatement("SELECT yquota.report_feed_problem(?, ?, ?)")) {
@@ -262,7 +272,7 @@ final class Sender implements Runnable {
 		connection.commit();
 	}
 
-	/** What the server has set aside. */
+	/** Logs the warnings about rows that the server has set aside. */
 	private static void logWarnings(SQLWarning first) {
 		for (SQLWarning warning = first; warning != null; warning = warning.getNextWarning()) {
 			LOG.warn("{}", warning instanceof PSQLWarning ? ((PSQLWarning) warning).getServerErrorMessage() : warning.getMessage());
@@ -288,7 +298,7 @@ final class Sender implements Runnable {
 		}
 	}
 
-	/** Begin a transaction in which no bad event stops the others, of a list either. */
+	/** Begins a transaction in which a bad event stops no other event, even of the same list. */
 	private void begin() throws SQLException {
 		connect();
 		try (Statement setting = connection.createStatement()) {

@@ -20,15 +20,16 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Records on disk that the database has not yet taken: lines of text, in files that are
- * appended to by one thread and read by another.
+ * Keeps records on disk that the database has not accepted yet. Records are lines of text. One
+ * thread appends to the files, and another thread reads them.
  *
- * <p>Files of the directory: {@code records-N}, numbered upwards; {@code position}, the file
- * and offset of the first record not yet taken; {@code lock}, held while a spool is open.
- * A file goes when all of it has been taken.  What is appended has reached the disk when
- * {@link #append} returns.  A last line without its end, of a process that was killed, is cut
- * off.  Once records that have not been taken have the size that they may have, nothing is
- * appended: the oldest are kept.  The files have up to 16 MB more, of records that were taken.
+ * <p>The directory has three kinds of files. {@code records-N} have the records, with ascending
+ * numbers. {@code position} has the file and offset of the first record that is not accepted yet.
+ * {@code lock} is locked while a spool is open. A file is removed when all its records are
+ * accepted. When {@link #append} returns, the appended records are on disk. If a process was killed
+ * while it wrote a line, the incomplete line is cut off. When the unaccepted records have reached
+ * the configured size, nothing more is appended, so the oldest records are kept. The files may have
+ * up to 16 MB more of accepted records.
  */
 final class Spool implements Closeable {
 	private static final long FILE_SIZE = 16 << 20;
@@ -137,17 +138,19 @@ final class Spool implements Closeable {
 		return new File(directory, NAME + number);
 	}
 
-	/** Is there room for more? */
+	/** Returns whether more records may be appended. */
 	synchronized boolean hasRoom() {
 		return bytes - positionOffset < mostBytes;
 	}
 
-	/** Are there records that have not been taken? */
+	/** Returns whether all records are accepted. */
 	synchronized boolean isEmpty() {
 		return bytes == positionOffset;
 	}
 
-	/** The time of the newest event of the last file, taken or not, in milliseconds; null if there is none. */
+	/**
+	 * Returns the time of the newest event in the last file, accepted or not, in milliseconds; null if there is none.
+	 */
 	Long lastEventTime() throws IOException {
 		Long last = null;
 
@@ -163,14 +166,14 @@ final class Spool implements Closeable {
 		return last;
 	}
 
-	/** Append records, each of which is a line with its end. */
+	/** Appends records. Each record is a line with its line end. */
 	void append(String records) throws IOException {
 		ByteBuffer buffer = StandardCharsets.UTF_8.encode(records);
 		int size = buffer.remaining();
 
 		if (end.position() >= FILE_SIZE) {
 			long number = numbers.last() + 1;
-			// Without room for a file the next attempt begins here again.
+			// If the disk has no room for the file, the next attempt begins here again.
 			FileChannel fresh = openEnd(file(number));
 			end.close();
 			end = fresh;
@@ -195,8 +198,9 @@ final class Spool implements Closeable {
 	}
 
 	/**
-	 * The first records not yet taken, without their line ends; waits for some, up to that many
-	 * milliseconds.  They are returned again until taken() is called.
+	 * Returns the first records that are not accepted yet, without their line ends. Waits up to
+	 * "wait" milliseconds if there are none. Returns the same records again until taken() is
+	 * called.
 	 */
 	List<String> read(int most, long wait) throws IOException, InterruptedException {
 		List<String> records = readFrom(most);
@@ -224,7 +228,7 @@ final class Spool implements Closeable {
 				reader = new RandomAccessFile(file(readNumber), "r");
 				readerNumber = readNumber;
 			}
-			// A file is not appended to any more once there is a next one.
+			// No record is appended to a file after the next file exists.
 			Long next;
 			synchronized (this) {
 				next = numbers.higher(readNumber);
@@ -241,7 +245,7 @@ final class Spool implements Closeable {
 		return records;
 	}
 
-	/** Read whole lines of the file; false at its end. */
+	/** Reads whole lines of the file. Returns false at the end of the file. */
 	private boolean readLines(List<String> records, int most) throws IOException {
 		byte[] block = new byte[1 << 16];
 		java.io.ByteArrayOutputStream line = new java.io.ByteArrayOutputStream();
@@ -269,14 +273,14 @@ final class Spool implements Closeable {
 		}
 	}
 
-	/** Is the first record that read() has returned of a process before this one? */
+	/** Returns whether an earlier process wrote the first record that read() has returned. */
 	boolean wasThere() {
 		long[] first = ends.get(0);
 
 		return first[0] < openedNumber || first[0] == openedNumber && first[1] <= openedOffset;
 	}
 
-	/** So many of the records that read() has returned, the first ones, need not be kept. */
+	/** Marks the first "count" records that read() has returned as accepted, so that they need not be kept. */
 	void taken(int count) throws IOException {
 		long[] end = ends.get(count - 1);
 

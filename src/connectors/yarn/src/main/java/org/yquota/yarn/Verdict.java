@@ -3,13 +3,13 @@ package org.yquota.yarn;
 import java.sql.SQLException;
 import java.util.regex.Pattern;
 
-/** What to do when the server refuses something, by its SQLSTATE: the table of docs/clients.md. */
+/** The feed's reaction to an error, by its SQLSTATE, according to the table in docs/clients.md. */
 enum Verdict {
-	/** It may pass: the same again, before anything that comes after. */
+	/** The fault may pass: send the same again, before any later record. */
 	RETRY,
-	/** An administrator has to mend it: the same again, and say so. */
+	/** An administrator has to repair the fault: report it, and send the same again. */
 	WAIT,
-	/** It never will be accepted: the next. */
+	/** The server will never accept the record: set it aside, and send the next record. */
 	SET_ASIDE;
 
 	private static final Pattern MAY_PASS = Pattern.compile("(08|40|57|58).*|53(?!400).*|55P03|25006");
@@ -18,7 +18,7 @@ enum Verdict {
 	static Verdict of(SQLException e) {
 		String state = e.getSQLState();
 
-		// Without a state it is the driver's own: no connection, or one that broke.
+		// An error without a state comes from the driver: there is no connection, or it broke.
 		if (state == null || MAY_PASS.matcher(state).matches()) {
 			return RETRY;
 		}

@@ -10,7 +10,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 
 /**
  * Keeps an account of every container beside the feed, from the ResourceManager's own objects. The account is lines of
- * a file, which survive a kill of the process. Times are in milliseconds, and the first is that of the line.
+ * a file, which survive a kill of the process. Times are in milliseconds. The first time is that of the line.
  *
  * <pre>
  * TIME started ID AT MEMORY VCORES TYPE

@@ -22,14 +22,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.junit.Test;
 
-/** Records about applications by themselves: whenever one changes, it is told, once. */
+/** Tests of records about applications: each change is reported, once. */
 public class ApplicationRecordsTest {
 	private static final ApplicationId ID = ApplicationId.newInstance(1, 1);
 	private static final long EXPIRY = 1_772_445_600_000L;
 
 	private final ConcurrentMap<ApplicationId, RMApp> applications = new ConcurrentHashMap<>();
 	private final RMContext context = proxy(RMContext.class, Collections.singletonMap("getRMApps", applications));
-	/** what the ResourceManager has of the application */
+	/** the application's data in the ResourceManager */
 	private final Map<String, Object> application = new HashMap<>();
 	private final List<String> told = new ArrayList<>();
 	private final ApplicationRecords records = records();
@@ -49,7 +49,7 @@ public class ApplicationRecordsTest {
 		applications.put(ID, proxy(RMApp.class, application));
 	}
 
-	/** An object that answers methods from a map. */
+	/** Returns an object whose methods return values of a map. */
 	private static <T> T proxy(Class<T> type, Map<String, ?> answers) {
 		return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (object, method, arguments) -> {
 			if (!answers.containsKey(method.getName())) {
@@ -70,7 +70,7 @@ public class ApplicationRecordsTest {
 			expiry == null ? Collections.emptyMap() : Collections.singletonMap(ApplicationTimeoutType.LIFETIME, expiry));
 	}
 
-	/** Kinds and last values of the records that were told since the last call. */
+	/** Returns the kinds and last values of the records that were reported since the last call. */
 	private List<String> told() {
 		List<String> kinds = told.stream().map(record -> record.split("\t")[0] + " " + record.trim().substring(record.lastIndexOf('\t') + 1))
 			.collect(Collectors.toList());

@@ -17,10 +17,10 @@ import org.apache.hadoop.yarn.server.MiniYARNCluster;
 import org.apache.hadoop.yarn.util.Records;
 
 /**
- * A cluster in this process whose ResourceManager asks yquota before an application comes in.
+ * Runs a cluster whose ResourceManager asks yquota before it accepts an application.
  *
- * <p>Arguments: directory, JDBC URL.  Three times it reaches a submission, submits an
- * application, and says what became of it.  At last it asks twice, as when an answer is lost.  See Caller.
+ * <p>Arguments: directory, JDBC URL. Three times the program reaches a submission, submits an application, and prints
+ * its state. Finally it asks twice about one application, as after a lost answer. See Caller.
  */
 public final class AskRun {
 	private AskRun() {
@@ -70,7 +70,7 @@ public final class AskRun {
 		}
 	}
 
-	/** Submit an application; what it is once yquota has answered. */
+	/** Submits an application, and returns its report after yquota has answered. */
 	private static ApplicationReport submit(YarnClient client) throws Exception {
 		ApplicationSubmissionContext submission = client.createApplication().getApplicationSubmissionContext();
 		ApplicationId id = submission.getApplicationId();
@@ -83,7 +83,7 @@ public final class AskRun {
 		try {
 			client.submitApplication(submission);
 		} catch (org.apache.hadoop.yarn.exceptions.YarnException e) {
-			// what is refused fails the submission, too
+			// the submission of a refused application fails, too
 			System.err.println(e);
 		}
 		for (int i = 0; i < 600; i++) {

@@ -4,14 +4,14 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 
-/** The program that runs a test in this process: it may do something wherever it is told of a place. */
+/** The program that started this process, which may act whenever the test reaches a place. */
 final class Caller {
 	private static final BufferedReader INPUT = new BufferedReader(new InputStreamReader(System.in));
 
 	private Caller() {
 	}
 
-	/** Say {@code reached PLACE} on standard output, and go on when a line is read. */
+	/** Prints {@code reached PLACE}, and returns when the caller has sent a line. */
 	static void reached(String place) throws IOException {
 		System.out.println("reached " + place);
 		System.out.flush();

@@ -4,7 +4,7 @@ import java.io.File;
 
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
-/** Of a cluster with two ResourceManagers, rm1 and rm2, that keep their state in one directory. */
+/** Configuration of a cluster with two ResourceManagers, rm1 and rm2, that keep their state in one directory. */
 final class ClusterConfiguration {
 	static final int PACE = 100;
 	private static final String[] ADDRESSES = {YarnConfiguration.RM_ADDRESS, YarnConfiguration.RM_SCHEDULER_ADDRESS,
@@ -13,7 +13,7 @@ final class ClusterConfiguration {
 	private ClusterConfiguration() {
 	}
 
-	/** The ports are ten numbers with commas between. */
+	/** Makes the configuration. "ports" is a list of ten numbers, separated by commas. */
 	static YarnConfiguration make(File directory, String ports) {
 		YarnConfiguration conf = new YarnConfiguration();
 		String[] numbers = ports.split(",");

@@ -46,8 +46,9 @@ import org.apache.hadoop.yarn.util.Records;
 import org.apache.hadoop.yarn.util.Times;
 
 /**
- * The nodes of a cluster and an application master in this process: containers of all kinds of
- * lives, while the ResourceManagers take turns elsewhere (see ResourceManagerRun).
+ * Runs the nodes of a cluster and an application master, with containers that start, change and end
+ * in many ways. Meanwhile the ResourceManagers run in other processes, and take turns (see
+ * ResourceManagerRun).
  *
  * <p>Arguments: directory, ports (see ClusterConfiguration).  See Caller.
  */
@@ -62,13 +63,13 @@ public final class ClusterRun {
 	private AMRMClient<AMRMClient.ContainerRequest> master;
 	private NMClient nodes;
 	private ApplicationId application;
-	/** applications without containers that change, and end, while no feed tells of it */
+	/** applications without containers; one changes and the other ends while no feed runs */
 	private ApplicationId changing;
 	private ApplicationId ending;
 	private final Map<ContainerId, Container> held = new LinkedHashMap<>();
-	/** containers for which an update is requested, as they were */
+	/** containers for which an update is requested, before the update */
 	private final List<Container> updating = new ArrayList<>();
-	/** containers that are there before the feed */
+	/** containers that exist before the feed */
 	private final List<Container> early = new ArrayList<>();
 
 	private ClusterRun(String[] arguments) {
@@ -84,7 +85,7 @@ public final class ClusterRun {
 				try {
 					run.run();
 				} catch (Exception e) {
-					// Threads of the nodes would keep the process.
+					// Otherwise threads of the nodes would keep the process running.
 					e.printStackTrace();
 					System.exit(1);
 				}
@@ -168,7 +169,7 @@ public final class ClusterRun {
 		cluster.stop();
 	}
 
-	/** Those that nodes report. */
+	/** Writes the creation times that nodes report. */
 	private void writeCreationTimes() throws Exception {
 		List<String> lines = new ArrayList<>();
 
@@ -182,7 +183,7 @@ public final class ClusterRun {
 		cluster = new MiniYARNCluster("feed", 0, NODES, 1, 1) {
 			@Override
 			public boolean waitForNodeManagersToConnect(long timeout) {
-				// It would ask a ResourceManager in this process.
+				// The inherited method would ask a ResourceManager in this process.
 				return true;
 			}
 		};
@@ -222,7 +223,7 @@ public final class ClusterRun {
 			Collections.singletonMap(ApplicationTimeoutType.LIFETIME, Times.formatISO8601(expiry))));
 	}
 
-	/** An application that comes in while yquota says nothing, and is over soon. */
+	/** Submits an application while yquota does not answer, and kills it soon. */
 	private void submitUnmanaged() throws Exception {
 		ApplicationId id = submit("while nothing answers");
 
@@ -231,7 +232,7 @@ public final class ClusterRun {
 		await(id, YarnApplicationState.KILLED);
 	}
 
-	/** Opportunistic containers of which one at a time fits a node: the others wait there. */
+	/** Starts opportunistic containers so large that a node can run only one at a time, so that the others wait. */
 	private List<Container> crowdNodes() throws Exception {
 		List<Container> containers = allocate(8, ExecutionType.OPPORTUNISTIC, 2560);
 
@@ -247,7 +248,10 @@ public final class ClusterRun {
 		held.remove(container.getId());
 	}
 
-	/** Give them back one by one, so that those that waited while the ResourceManager was away begin to run. */
+	/**
+	 * Releases the containers one by one, so that containers that waited while the ResourceManager was away begin to
+	 * run.
+	 */
 	private void letRun(List<Container> crowd) throws Exception {
 		for (Container container : crowd) {
 			beats(10);
@@ -256,7 +260,7 @@ public final class ClusterRun {
 		beats(10);
 	}
 
-	/** This process is the application's master. */
+	/** Makes this process the application's master. */
 	private void startMaster() throws Exception {
 		application = submit("all kinds of lives");
 		await(application, YarnApplicationState.ACCEPTED);
@@ -303,7 +307,7 @@ public final class ClusterRun {
 		throw new IllegalStateException("the application does not become " + state);
 	}
 
-	/** One heartbeat; returns the containers that came. */
+	/** Performs a heartbeat, and returns the allocated containers. */
 	private List<Container> heartbeat() throws Exception {
 		AllocateResponse response = master.allocate(0.5f);
 
@@ -344,7 +348,9 @@ public final class ClusterRun {
 			Collections.singletonList(command), null, null, null));
 	}
 
-	/** Containers that are given back, end by themselves, fail, are stopped, and never start. */
+	/**
+	 * Runs containers that end by themselves, fail, or are stopped, and containers that are released without a start.
+	 */
 	private void runAndEnd(int count) throws Exception {
 		List<ContainerId> ended = new ArrayList<>();
 		int number = 0;
@@ -381,7 +387,7 @@ public final class ClusterRun {
 		}
 	}
 
-	/** An application whose master comes and goes without a word. */
+	/** Runs an application whose master fails without registering. */
 	private void failingMaster() throws Exception {
 		ApplicationSubmissionContext submission = client.createApplication().getApplicationSubmissionContext();
 

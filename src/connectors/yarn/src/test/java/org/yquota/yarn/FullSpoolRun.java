@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
 
 /**
- * A feed that is told more than its spool may have while the database is away.
+ * Gives a feed more records than its spool may have while the database is away.
  *
  * <p>Arguments: directory of the spool, JDBC URL.  See Caller.
  */
@@ -25,7 +25,7 @@ public final class FullSpoolRun {
 		conf.set(FeedConfiguration.SOURCE, SOURCE);
 		conf.set(FeedConfiguration.SPOOL_MOST_MB, "1");
 		conf.set(FeedConfiguration.COMPUTE_INTERVAL, "500");
-		// The database is not there by then: a comparison before that would be lost with the rest.
+		// A comparison within this time would be lost like other records, because the database is still away.
 		conf.set(FeedConfiguration.RECONCILE_DELAY, "6000");
 		Feed feed = new Feed(new FeedConfiguration(conf));
 		long start = System.currentTimeMillis();
@@ -43,7 +43,7 @@ public final class FullSpoolRun {
 		feed.stop();
 	}
 
-	/** The first container, which the spool has, and the last, which it has lost. */
+	/** Returns the first container, whose record is in the spool, and the last container, whose record was lost. */
 	private static String running(long asOf) {
 		String started = Records.time(asOf - 1000);
 		String one = "{\"container_id\": \"container_%d\", \"project\": \"lab\", \"allocation\": \"[memory-mb=1024,vcores=1]\"%s}";

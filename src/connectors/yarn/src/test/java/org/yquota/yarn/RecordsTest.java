@@ -8,7 +8,7 @@ import java.sql.SQLException;
 
 import org.junit.Test;
 
-/** Records by themselves, and what becomes of those that the server refuses. */
+/** Tests of records, and of the feed's reaction to errors. */
 public class RecordsTest {
 	@Test
 	public void anEventHasItsTime() {

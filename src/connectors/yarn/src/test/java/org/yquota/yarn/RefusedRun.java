@@ -4,8 +4,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
 
 /**
- * A feed that is told what the server refuses: a node that it may not register, and behind it
- * calls and an event that never will be accepted, and a container.
+ * Gives a feed records that the server refuses: first a node that the feed may not register, then
+ * calls and an event that the server never accepts. A container that is accepted comes last.
  *
  * <p>Arguments: directory of the spool, JDBC URL.  See Caller.
  */

@@ -16,9 +16,9 @@ import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 /**
  * Runs a ResourceManager of a pair, which is on standby at first.
  *
- * <p>Arguments: directory, JDBC URL, rm1 or rm2, ports (see ClusterConfiguration), name of the spool.  Lines of
- * standard input say what to do: {@code active}, {@code standby}, {@code lose HOST:PORT}; each is answered
- * by {@code reached} and the line.  At an empty line it stops.
+ * <p>Arguments: directory, JDBC URL, rm1 or rm2, ports (see ClusterConfiguration), name of the spool. Lines of standard
+ * input are commands: {@code active}, {@code standby}, {@code lose HOST:PORT}. The program answers each with
+ * {@code reached} and the line. At an empty line it stops.
  */
 public final class ResourceManagerRun {
 	private ResourceManagerRun() {
@@ -29,7 +29,7 @@ public final class ResourceManagerRun {
 			run(arguments);
 			System.exit(0);
 		} catch (Exception e) {
-			// Threads of the ResourceManager would keep the process.
+			// Otherwise threads of the ResourceManager would keep the process running.
 			e.printStackTrace();
 			System.exit(1);
 		}
@@ -47,13 +47,13 @@ public final class ResourceManagerRun {
 		conf.set(FeedConfiguration.URL, arguments[1]);
 		conf.set(FeedConfiguration.SPOOL_DIRECTORY, new File(directory, arguments[4]).getPath());
 		conf.set(FeedConfiguration.COMPUTE_INTERVAL, "500");
-		// Only when the test has made the file that asks for it.
+		// Compare containers only when the test has made the file that asks for it.
 		conf.set(FeedConfiguration.RECONCILE_DELAY, "3600000");
 		conf.set(FeedConfiguration.BATCH_MOST_RECORDS, "50");
 		conf.set(FeedConfiguration.APPLICATIONS, "ASK");
 		conf.set(FeedConfiguration.ASK_TIMEOUT, "2000");
 
-		// Else the smallest allocation is that of a yarn-site.xml that is not there.
+		// Otherwise the smallest allocation would come from a yarn-site.xml that does not exist.
 		ResourceUtils.resetResourceTypes(conf);
 		ResourceManager manager = new ResourceManager();
 		manager.init(conf);

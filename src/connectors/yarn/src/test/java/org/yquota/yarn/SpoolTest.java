@@ -139,7 +139,7 @@ public class SpoolTest {
 		}
 	}
 
-	/** A record of a MB, with its end. */
+	/** Returns a record of one megabyte, with its line end. */
 	private static String line(int number) {
 		char[] text = new char[MEGABYTE - 1];
 
@@ -147,7 +147,7 @@ public class SpoolTest {
 		return new String(text) + "\n";
 	}
 
-	/** The size of the files of records, of which there are at most so many. */
+	/** Returns the size of all record files, and checks that there are at most "most" files. */
 	private long files(int most) {
 		File[] files = folder.getRoot().listFiles((directory, name) -> name.startsWith("records-"));
 
