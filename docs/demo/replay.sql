@@ -27,7 +27,8 @@ FROM step ORDER BY last
 \pset format aligned
 \pset tuples_only off
 
--- Autovacuum has not run yet. The worker had to wait for locks of the replay, at times that are hours apart by the
--- clock of the history. An alert about these waits would tell an administrator nothing.
+-- Vacuum, because autovacuum has not run yet. Delete the alerts about locks. The worker had to wait for locks of the
+-- replay, at times that are hours apart by the clock of the history. An alert about these waits would tell an
+-- administrator nothing.
 VACUUM (ANALYZE);
 DELETE FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NOT NULL;

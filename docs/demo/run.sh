@@ -13,8 +13,8 @@
 #   DEMO_DIRECTORY  where the cluster lives; its name fits into a socket's path and
 #                   the server's account may work there
 
-# The caller's locale and directory decide about the characters of the chart and the path of the trace. So read both
-# before common.sh sets the locale of scripts.
+# The caller's locale decides the characters of the chart, and the caller's directory decides the path of the trace. So
+# read both before common.sh sets the locale of scripts.
 charmap=$(locale charmap 2>/dev/null || true)
 trace=${TRACE:-}
 [ -z "$trace" ] || trace=$(cd -- "$trace" && pwd) || exit 1

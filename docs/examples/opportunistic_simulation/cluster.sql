@@ -29,7 +29,7 @@ INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calc
 SELECT 1, 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator', max(memory_mib), max(cpu_milli / 1000), 10, true, 10, 10 FROM demo.node;
 INSERT INTO yquota.node (name, total) SELECT sn, format('[memory-mb=%s,vcores=%s]', memory_mib, cpu_milli / 1000)::yquota.resource FROM demo.node;
 
--- 1 credit for a core-second and a quarter of a credit for a GiB-second. An OPPORTUNISTIC container costs half of that,
+-- A core-second costs 1 credit, and a GiB-second a quarter of a credit. An OPPORTUNISTIC container costs half of that,
 -- and nothing while it waits.
 UPDATE yquota.resource_type SET base_price = 0.25 WHERE name = 'memory-mb';
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) SELECT 'execution_type', 'OPPORTUNISTIC', from_at, 0.5 FROM simulation.plan;

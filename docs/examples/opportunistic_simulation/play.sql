@@ -1,10 +1,10 @@
 --
--- Play the window. One procedure acts as resource manager, application masters and agents of nodes, only by yquota's
--- public functions.
+-- Play the window. One procedure acts as resource manager, application masters and agents of nodes. It calls only
+-- yquota's public functions.
 --
--- Nodes report every so many seconds. An end is reported at its own second. Other facts between two heartbeats take
--- effect at the next heartbeat, and heartbeats at which nothing can have changed are left out. A container that is
--- killed ends at once, its work is lost, and its pod asks again at the next heartbeat.
+-- Nodes report every so many seconds. The end of a container is reported in its own second. Other facts between two
+-- heartbeats take effect at the next heartbeat, and heartbeats at which nothing can have changed are left out. A
+-- container that is killed ends at once, its work is lost, and its pod asks again at the next heartbeat.
 --
 
 CREATE TABLE simulation.attempt (
@@ -95,7 +95,7 @@ CREATE VIEW simulation.held AS
 COMMENT ON VIEW simulation.held IS 'Resources that the queue of each node holds';
 
 -- A container uses 40 to 80 percent of its memory and its cores, evenly spread. The number of its
--- pod and the hour decide the percentage, so the container uses more and less in turn.
+-- pod and the hour decide the percentage, so the use of the container rises and falls.
 CREATE VIEW simulation.measured AS
 	SELECT n.name AS node, format('[memory-mb=%s,vcores=%s]', floor(coalesce(sum(p.memory_mb * (0.4 + 0.4 * simulation.dice(p.number, 'memory' || h.hour))), 0)),
 			ceil(coalesce(sum(p.vcores * (0.4 + 0.4 * simulation.dice(p.number, 'cores' || h.hour))), 0)))::yquota.resource AS measured
@@ -134,8 +134,8 @@ BEGIN
 END
 $$;
 
--- Let application masters ask for pods that have no container and no request yet. Those that wait for OPPORTUNISTIC
--- containers have a heartbeat each; the one that has waited longest comes first.
+-- Let application masters request containers for pods that have neither a container nor a request yet. Each master that
+-- waits for OPPORTUNISTIC containers has a heartbeat. The master that has waited longest comes first.
 CREATE FUNCTION simulation.applications_ask() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	application record;

@@ -6,8 +6,8 @@
 --
 -- A pod whose qos is BE (best effort) is OPPORTUNISTIC, all others are GUARANTEED. A GUARANTEED pod asks for a
 -- container when it was created, or at the start of the window if it ran then. There are few BE pods, but idle room for
--- many. So the BE pods of the whole history are moved into the window, by the remainder of their time. A pod that never
--- ran in the history asks for a container of the time that the pod existed.
+-- many. So the BE pods of the whole history are moved into the window, at their time modulo the length of the window. A
+-- pod that never ran in the history asks for a container for as long as the pod existed.
 --
 -- Users and projects are derived from the pod's number. Eight successive pods belong to one user. There are 24 users,
 -- three in each of eight projects. A user has one application for OPPORTUNISTIC pods and one for others, in a queue for
@@ -52,9 +52,9 @@ CREATE TABLE simulation.pod (
 	waited interval NOT NULL DEFAULT '0',
 	completed_at timestamptz
 );
-COMMENT ON TABLE simulation.pod IS 'Each asks for one container at a time, until one has run for the whole duration';
+COMMENT ON TABLE simulation.pod IS 'Pods to play: each asks for one container at a time, until one has run for the whole duration';
 COMMENT ON COLUMN simulation.pod.expected_duration IS 'duration that the user expects: half of the real one to twice as much; NULL for a fifth of the pods';
-COMMENT ON COLUMN simulation.pod.is_asked IS 'its application has asked for a container, or it has one';
+COMMENT ON COLUMN simulation.pod.is_asked IS 'the pod has a container, or its application has asked for one';
 COMMENT ON COLUMN simulation.pod.waiting_since IS 'time since which it waits, without a container or with one that does not run; NULL: it has not asked yet, runs, or has completed';
 COMMENT ON COLUMN simulation.pod.waited IS 'time that it waited before waiting_since';
 

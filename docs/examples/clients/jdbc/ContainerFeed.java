@@ -40,9 +40,9 @@ public final class ContainerFeed {
 	private static final long LONGEST_PAUSE_MS = 10_000;
 
 	/**
-	 * Classes and codes of SQLSTATE after which the program retries, and of those that an administrator must repair.
-	 * After any other error, the program sets the row aside.  The driver reports 08 if there is no connection, or if it
-	 * broke.
+	 * Classes and codes of SQLSTATE: first those after which the program retries, then those that need an
+	 * administrator. After any other error, the program sets the row aside. The driver reports 08 if there is no
+	 * connection, or if it broke.
 	 */
 	private static final Pattern MAY_PASS = Pattern.compile("(08|40|53(?!400)|57|58|25006|55P03).*");
 	private static final Pattern TO_BE_MENDED = Pattern.compile("(28|3D|3F|XX|42501|42883|42P01).*");
@@ -150,7 +150,7 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** Reports the problem for which the feed waits; without an SQLSTATE, that the feed continues. */
+	/** Reports the problem that makes the feed wait. Without an SQLSTATE, reports that the feed continues. */
 	private void reportProblem(String state, String message) {
 		try (PreparedStatement statement = connected().prepareStatement("SELECT yquota.report_feed_problem(?, ?, ?)")) {
 			statement.setString(1, source);

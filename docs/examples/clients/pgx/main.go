@@ -54,8 +54,8 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// Classes and codes of SQLSTATE after which the program retries (except 53400), and of those that an administrator must
-// repair. After any other error, the program sets the row aside.
+// Classes and codes of SQLSTATE: first those after which the program retries (except 53400), then those that need an
+// administrator. After any other error, the program sets the row aside.
 var (
 	mayPass    = regexp.MustCompile(`^(08|40|53[0-35-9A-Z]|57|58|25006|55P03)`)
 	toBeMended = regexp.MustCompile(`^(28|3D|3F|XX|42501|42883|42P01)`)
@@ -124,7 +124,7 @@ func (f *feed) untilDone(work func(context.Context) error) error {
 	}
 }
 
-// reportProblem reports the problem for which the feed waits; without a code, that the feed continues.
+// reportProblem reports the problem that makes the feed wait. Without a code, it reports that the feed continues.
 func (f *feed) reportProblem(code, message string) {
 	err := f.try(func(ctx context.Context) error {
 		_, err := f.connection.Exec(ctx, "SELECT yquota.report_feed_problem($1, nullif($2, ''), $3)", f.source, code, message)
