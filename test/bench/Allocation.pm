@@ -204,8 +204,8 @@ sub growth_rows
 	return;
 }
 
-# Three sizes of the measured number, from a quarter to all of it. Linear growth is four times. If
-# nodes and applications both grow, their product is sixteen times.
+# Three sizes, from a quarter to the full measured number. If the time grows linearly, it becomes
+# four times as long. If nodes and applications both grow, their product is sixteen times.
 sub growth_case
 {
 	my ($nodes, $applications) = (size('nodes'), size('active_applications'));

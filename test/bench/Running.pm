@@ -49,9 +49,9 @@ my %changes = (
 );
 my $changed = 0;
 
-# Several changes, each of which writes its WAL. One change comes between the checkpoint and the measured ones. So
-# the full pages of tables that every change touches are not measured. The median excludes full pages that only one
-# of the changes touches.
+# Several changes, each of which writes its WAL. One change comes between the checkpoint and the measured changes. So
+# the full pages of tables that every change touches are not measured. The median excludes full pages that only one of
+# the changes touches.
 sub change
 {
 	my ($what, $session) = @_;

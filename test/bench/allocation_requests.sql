@@ -1,6 +1,6 @@
 --
 -- Requests of the applications of allocation.sql, for :containers containers each. Of sixteen
--- applications eight want them on any node, four in two racks, and four on two nodes. A quarter of
+-- applications eight accept any node, four name two racks, and four name two nodes. A quarter of
 -- the applications that name places accept no other places. Every fourth group of sixteen has its
 -- requests in two priorities. Requests of another :wave have other priorities.
 --

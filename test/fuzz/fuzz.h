@@ -10,7 +10,7 @@
  *
  * corpus/TARGET has the inputs that a target begins with.  An input with a
  * name was written by hand, or once led to a wrong result.  An input with a
- * number was found by the fuzzer, and reaches code that no smaller one does.
+ * number was found by the fuzzer, and reaches code that no smaller input reaches.
  *
  * Targets run inside a backend, without a snapshot, in a memory context that
  * is emptied after each run.  They keep nothing and read no table.
