@@ -391,7 +391,7 @@ COMMENT ON AGGREGATE yquota.sum(yquota.resource) IS
 CREATE FUNCTION yquota_internal.resource_unit(resource_type text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN resource_type IN ('vcores', 'cpu-milli') THEN 'core' WHEN resource_type = 'memory-mb' THEN 'GiB'
-				WHEN resource_type IN ('yarn.io/gpu', 'gpu-milli') THEN 'GPU' ELSE resource_type END;
+				WHEN resource_type LIKE '%/gpu' OR resource_type = 'gpu-milli' THEN 'GPU' ELSE resource_type END;
 COMMENT ON FUNCTION yquota_internal.resource_unit(text) IS
 	'Return the unit in which people read amounts of a resource type.  It is the name of the type itself if no other unit is known';
 
