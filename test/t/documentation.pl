@@ -14,7 +14,7 @@ use Test::More;
 # feeding_examples.pl.
 my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/clients.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
-	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
+	docs/kubernetes.md docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
 my @all_pages = ('README.md', glob('docs/*.md'));
 
 my $node = PostgreSQL::Test::Cluster->new('documentation');
