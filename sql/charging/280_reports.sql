@@ -521,7 +521,11 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   project.parent,
 		   credit.credit_limit,
 		   credit.exhaustion_grace,
-		   credit.acts_at
+		   credit.acts_at,
+		   greatest(credit.action,
+					CASE WHEN EXISTS (SELECT FROM unnest(credit.limits, credit.policies) AS budget (available, policy)
+									  WHERE budget.available <= 0 AND budget.policy <> 'allow')
+						 THEN 'refuse_submission'::yquota.exhaustion_policy END) AS action
 	-- for a join of a function, the server would describe all columns of the result once per column, in each query
 	FROM yquota.project AS project, LATERAL yquota_internal.credit_of(project.name) AS credit
 	WHERE (SELECT yquota_internal.reads_balances())
@@ -545,6 +549,7 @@ COMMENT ON COLUMN yquota.project_balance.credit_limit IS 'credits by which remai
 COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from the use of the last credit until drain or stop begins';
 COMMENT ON COLUMN yquota.project_balance.acts_at IS
 	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays the same. If drain or stop has begun already, the value is the clock. NULL if neither will ever begin, and for other actions';
+COMMENT ON COLUMN yquota.project_balance.action IS 'action that decisions about the project follow now. It is refuse_submission while credit is left, but all of it is held, and during the time of grace. NULL while credit is available';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT container.project,

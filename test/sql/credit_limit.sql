@@ -11,7 +11,7 @@ SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 CREATE VIEW balance AS
-	SELECT project, remaining, held, available, limited_by, exhausted_at, credit_limit, exhaustion_grace, acts_at
+	SELECT project, remaining, held, available, limited_by, exhausted_at, credit_limit, exhaustion_grace, acts_at, action
 	FROM yquota.project_balance ORDER BY project;
 CREATE VIEW work AS SELECT project, action, remaining, container_id FROM yquota.exhausted_work ORDER BY container_id;
 CREATE VIEW gauge AS
@@ -125,9 +125,9 @@ SELECT * FROM balance WHERE project = 'grace';
 SELECT * FROM gauge WHERE project = 'grace';
 -- 10 / 3 s are 3.333334 s, rounded up to whole microseconds
 SELECT yquota.set_clock('2026-03-02 10:03:53.833333+00');
-SELECT acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+SELECT acts_at, action, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
 SELECT yquota.set_clock('2026-03-02 10:03:53.833334+00');
-SELECT acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+SELECT acts_at, action, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
 -- new credit lasts for some seconds, and then another minute of grace begins
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('grace', 200, 'more');
 SELECT remaining, exhausted_at, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';

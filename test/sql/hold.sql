@@ -118,7 +118,9 @@ SELECT * FROM status WHERE application_id = 'app_5';
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=65536,vcores=64]');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
 UPDATE yquota.project SET on_exhausted = 'refuse_submission' WHERE name = 'lab';
+SELECT action FROM yquota.project_balance WHERE project = 'lab';
 SELECT yquota.hold('lab', 'application_1_1', (SELECT remaining FROM balance), '1 hour') > 0 AS held;
+SELECT action FROM yquota.project_balance WHERE project = 'lab';
 SELECT application_id, state, decided_by, reason
 FROM unnest('{application_1_1,application_1_2}'::text[]) AS id,
 	 yquota.submit_application(id, 'ann', NULL, 'root.a', project => 'lab');

@@ -87,12 +87,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'l2', '2026-03-02 10:00:10+00', 'laser', 'app_l', '[vcores=51]'), ('CONTAINER_START', 'm2', '2026-03-02 10:00:10+00', 'maths', 'app_m', '[vcores=1]');
 -- the budget of laser is used up, and laser's own policy allows work
 SELECT yquota.set_clock('2026-03-02 10:00:15.000001+00');
-SELECT project, available, limited_by, exhausted_at FROM balance WHERE project IN ('laser', 'physics', 'maths', 'uni');
+SELECT project, available, limited_by, exhausted_at, action FROM yquota.project_balance WHERE project IN ('laser', 'physics', 'maths', 'uni') ORDER BY project;
 TABLE work;
 SELECT application_id, state, decided_by, decided_at, reason FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'q', project => 'laser');
 -- the budget of uni is used up
 SELECT yquota.set_clock('2026-03-02 10:00:25.526316+00');
-SELECT project, available, limited_by, exhausted_at FROM balance WHERE project IN ('laser', 'physics', 'maths', 'uni');
+SELECT project, available, limited_by, exhausted_at, action FROM yquota.project_balance WHERE project IN ('laser', 'physics', 'maths', 'uni') ORDER BY project;
 TABLE work;
 SELECT application_id, state, decided_by, decided_at, reason FROM yquota.submit_application('application_1_0002', 'ann', '{}', 'q', project => 'laser');
 SELECT application_id, state, decided_by, decided_at, reason FROM yquota.submit_application('application_1_0003', 'ann', '{}', 'q', project => 'maths');
