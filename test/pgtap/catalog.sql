@@ -99,7 +99,7 @@ SELECT is((SELECT is_nullable::boolean FROM information_schema.columns WHERE tab
 FROM (VALUES ('yquota', 'charge'), ('yquota', 'event_void'), ('yquota', 'quota_grant'), ('yquota_internal', 'project_counter'), ('yquota_internal', 'rate_class_counter')) AS wanted (schema, name);
 SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
 				  WHERE c.relkind = 'r' AND a.attnum > 0 AND (a.atttypid IN ('money'::regtype, 'timestamp'::regtype)
-				  -- Hadoop computes with floats what queues may use
+				  -- Hadoop computes the limits of queues with floats
 				  OR a.atttypid IN ('float4'::regtype, 'float8'::regtype) AND c.oid <> ALL ('{yquota.queue,yquota.queue_label,yquota.queue_user,yquota.reservation_queue,yquota.scheduler_setting}'::regclass[]))$$,
 				'no table has a column of a floating-point type, those of queues excepted, or of time without a zone');
 SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
@@ -178,7 +178,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE prosrc = 'yq_sql_run_
 				'behind every shell there is a function');
 
 --
--- Privileges: only what the list opens is open
+-- Privileges: roles have only the privileges of the list
 --
 CREATE TEMPORARY VIEW decided AS
 	SELECT l.object_kind, l.objid, l.privilege, l.kinds FROM yquota_internal.privilege AS l;
@@ -233,7 +233,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 SELECT is_empty($$SELECT DISTINCT t.tgrelid::regclass FROM pg_trigger AS t WHERE t.tgname = 'append_only'
 				  AND (SELECT bit_or(a.tgtype::integer) FROM pg_trigger AS a WHERE a.tgrelid = t.tgrelid AND a.tgname IN ('append_only', 'keep') AND a.tgtype & 3 = 2) & 56 <> 56$$,
 				'for UPDATE, DELETE and TRUNCATE');
--- Only the system fills all other tables: events and their results, reports of the cluster, and the
+-- yquota itself fills all other tables: events and their results, reports of the cluster, and the
 -- state of the running server.
 SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c
 		   WHERE c.relkind = 'r' AND NOT (

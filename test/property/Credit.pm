@@ -141,9 +141,10 @@ sub terms
 	return @terms;
 }
 
-# Return the state of a project's grants at an instant. It is a hash of granted (less the lost amount), of debts, and
-# by grant_id of the rest and the loss of each grant. A row that takes credit back is a debt until it leaves. A debt
-# has the amount still to be taken, and the amounts taken from each grant. The key '' has spending that was reversed.
+# Return the state of a project's grants at an instant. It is a hash of the granted amount (less the lost amount), the
+# debts, and the rest and the loss of each grant by grant_id. A row that takes credit back is a debt until it leaves. A
+# debt has the amount still to be taken, and the amounts taken from each grant. The key '' has spending that was
+# reversed.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -160,8 +161,7 @@ sub grants_at
 		$owed = pay(\%left, \%debt, $owed + $spent - $spent_before, @valid);
 		$spent_before = $spent;
 		$lost{ $_->{id} } = delete $left{ $_->{id} } foreach grep { $_->{expires} <= $instant } @valid;
-		# the amount that a leaving row had taken returns to its grants, and what has expired there is
-		# lost
+		# the amount that a leaving row had taken returns to its grants, and the part in expired grants is lost
 		foreach my $debt (map { delete $debt{ $_->{id} } // () } grep { $_->{leaves} == $instant } @terms)
 		{
 			$owed -= delete $debt->{of}{''} // zero();
@@ -266,7 +266,7 @@ sub holds_at
 			my $sum = zero();
 
 			# For each j, take the amounts of holds j to k, less the spending since hold j began. Holds 1 to k still
-			# hold the greatest of these.
+			# hold the greatest of these results.
 			foreach my $j (reverse 0 .. $k)
 			{
 				$sum = $sum + $holds->{ $chain[$j] }{amount};
@@ -329,7 +329,7 @@ sub available
 	return $least;
 }
 
-# Return the amount that was left of a budget with its credit limit at an instant, held or not.
+# Return the amount left of a budget at an instant, including its credit limit and held credit.
 sub unspent
 {
 	my ($self, $name, $now, $at) = @_;

@@ -240,8 +240,8 @@ sub add_outage
 
 # Take one lifecycle event, a hash of event (START, UPDATE or FINISH), id and at. The hash also has the event's
 # project, application, username, queue, allocation (hash of amounts), execution_type and is_running (1 or 0). The
-# order of calls does not matter, and a repeated event changes nothing. The earliest of several FINISHes counts; at
-# one instant, the FINISH with the smallest exit status. The model remembers whether one of them is a preemption by
+# order of calls does not matter, and a repeated event changes nothing. The earliest of several FINISHes counts. At one
+# instant, the FINISH with the smallest exit status counts. The model remembers whether one of them is a preemption by
 # yquota.
 sub take
 {
@@ -326,8 +326,8 @@ sub factor_names
 	return @names;
 }
 
-# Return the part of its price that a container pays, with 6 decimals. While the container waits, the rule in force
-# when the wait began sets this part.
+# Return the part of the price that a container pays, with 6 decimals. While the container waits, the rule in force when
+# the wait began sets this part.
 sub waiting_factor
 {
 	my ($self, $held) = @_;

@@ -192,8 +192,8 @@ sub begin_history
 	return $history;
 }
 
-# At the beginning of a history, add, change and remove calendars, and make missing points of the others. Return the
-# statements.
+# At the beginning of a history, add, change and remove calendars, and make missing points of the other calendars.
+# Return the statements.
 sub change_calendars
 {
 	my ($self) = @_;
@@ -305,7 +305,7 @@ sub deliver
 	return;
 }
 
-# Roll up; reports must not change by that, whatever comes in between.
+# Roll up. This must not change reports, whatever happens in between.
 sub roll_up
 {
 	my ($self) = @_;
@@ -485,7 +485,7 @@ sub compare_balances
 	return;
 }
 
-# Compare costs of windows, which end anywhere, also beyond the clock.
+# Compare costs of windows, which may end at any instant, even ahead of the clock.
 sub compare_costs
 {
 	my ($self, $when, $projects, @ids) = @_;

@@ -29,7 +29,7 @@ my ($seed, $histories) = Trial::plan_run(6);
 my $template = "yquota_alerts_$$";
 my $first_instant = 1_772_236_800 * History::SECOND;
 
-# Intervals: the text that a threshold is given and shown with, and its length.
+# Intervals: the text of a threshold when it is set and shown, and its length.
 my @intervals = ([ '1 day', History::DAY ], [ '3 days', 3 * History::DAY ], [ '06:00:00', 6 * History::HOUR ], [ '36:00:00', 36 * History::HOUR ]);
 my %length = map { @$_ } @intervals;
 my @projects = ([ 'a', undef ], [ 'a.x', 'a' ], [ 'b', undef ]);
@@ -295,8 +295,8 @@ sub read_page
 		FROM yquota.read_notifications(%s, %s)), History::quoted($after), $size);
 }
 
-# Wait until all transactions have ended that began to write before now, in any database. Only then every notification
-# can be read.
+# Wait until all transactions have ended that began to write before now, in any database. Only then can every
+# notification be read.
 sub wait_for_writers
 {
 	my $now = $session->run('SELECT pg_current_xact_id()') + 0;
@@ -497,7 +497,7 @@ sub play
 	return @{ $now{mismatches} };
 }
 
-# Return the steps without those that are not needed for a failure of the same kind.
+# Return only the steps that are needed for a failure of the same kind.
 sub shrink
 {
 	my ($kind, @steps) = @_;

@@ -1513,7 +1513,7 @@ sub play
 # Return the subject of a mismatch, by which the same mismatch is recognized with fewer steps.
 sub subject { my ($text) = @_; return ($text =~ /^([^:]*: [^:|,\d]*(?:: [^:|,\d]*)?)/)[0] // ''; }
 
-# Return the steps without those that are not needed for the failure.
+# Return only the steps that are needed for the failure.
 sub shrink
 {
 	my ($subject, @steps) = @_;

@@ -158,8 +158,8 @@ sub requests
 	return join ', ', map { $asks{$_} } sort keys %asks;
 }
 
-# Return many small requests, or a large request that may stop a queue, or a request that only waits, for one
-# node or for long.
+# Return many small requests, a large request that may stop a queue, or a request that only waits, for a node or for
+# long.
 sub crossing_requests
 {
 	my ($cluster) = @_;
@@ -230,7 +230,7 @@ sub shrink
 
 # -- prepared situations ---------------------------------------------------------
 
-# Return a percentage of the cluster that begin_exactly() makes: so many GiB and a half.
+# Return an amount of GiB, plus half a GiB, as a percentage of the cluster of begin_exactly().
 sub part_of_cluster { return sprintf '%.4f', 100 * ($_[0] + 0.5) / 164; }
 
 sub a_queue

@@ -303,7 +303,7 @@ sub fail_over
 	federation(q(UPDATE yquota_internal.cluster_contact SET history = regexp_replace(history, '/[0-9]+/', '/0/')));
 	$session{$_}->run(q(UPDATE yquota_internal.lender SET history = regexp_replace(history, '/[0-9]+/', '/0/'))) foreach @clusters;
 	$happened{ %cut_off ? 'failover while a cluster is away' : 'failover' }++;
-	# the next leases are due for leases that the clusters have already
+	# the next leases replace leases that the clusters already have
 	$now = $half if chance(0.7) && $half > $now;
 	set_clocks();
 	renew() foreach 1 .. between(1, 4);

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# Random clusters in which some queues have taken resources for which others then ask, and rounds of preemption. The
-# test checks the limits of a round, its queues and containers, and that rounds come to an end.
+# The test makes random clusters, in which some queues have taken resources that others then request, and runs rounds of
+# preemption. It checks the limits of a round, its queues and containers, and that rounds come to an end.
 #
 # Some rules hold for all settings, except the queue priority selector, which is off here. A round selects no more
 # than its budget. A leaf from which one selector takes keeps its guarantee, less at most one container, in a resource

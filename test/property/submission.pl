@@ -108,7 +108,7 @@ sub gather
 	return map { gather($_) } grep { /^\Q$queue\E\.[^.]+$/ } @queues;
 }
 
-# Let as many applications run as there are lists, or all that may run.
+# Start as many held applications as there are lists, or all that may run.
 sub promote
 {
 	my ($is_bounded, @lists) = @_;
@@ -218,7 +218,7 @@ sub runs_for
 	return live(sub { $_[2] && $_[0] eq $user && $_[1] eq $leaf });
 }
 
-# Let an application report that it requests containers, or no more.
+# Let an application report that it requests containers, or that it requests none any more.
 sub ask
 {
 	return submit() if !%application;

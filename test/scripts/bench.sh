@@ -3,7 +3,7 @@
 #
 # "make bench": install the missing packages, build yquota and measure it against its baselines in a private cluster
 # (test/bench). The command prints one table of figures, targets and verdicts, and writes it to build/bench.md and
-# build/bench.json. A missed target does not fail the command; a wrong book does.
+# build/bench.json. A missed target does not make the command fail; an error in the books does.
 #
 # Environment, all optional:
 #   BENCH_SCALE        full, small (minutes) or toy (seconds: only that it works)

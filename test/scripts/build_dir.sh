@@ -3,8 +3,9 @@
 #
 # Create the directory that holds private servers and clusters, and print its name. The directory is build/ in the
 # checkout and belongs to the server's account. In three cases the directory lies in /var/tmp instead, and build/ is a
-# link to it. The account cannot enter the checkout (below /root, say). Or the name is too long for the path of a unix
-# socket (107 bytes). Or it has characters that makefiles or the server's settings would have to quote.
+# link to it. First, the account cannot enter the checkout, for example below /root. Second, the name is too long for
+# the path of a unix socket (107 bytes). Third, the name has characters that makefiles or the server's settings would
+# have to quote.
 
 . "$(dirname "$0")/common.sh"
 

@@ -1,5 +1,6 @@
 # A browser shows a bill with all of its amounts, on narrow and wide screens, and prints it. Printed pages have numbers
-# and repeat the head of a table, and no application is missing. Names of projects and users are markup.
+# and repeat the head of a table, and no application is missing. In this test, names of projects and users contain
+# markup.
 
 use strict;
 use warnings;
@@ -40,7 +41,8 @@ my $shown = `@browser --dump-dom file://$directory/bill.html 2>/dev/null`;
 unlike($shown, qr/<(?:script|img|svg|b)\b| on\w+="/, 'the browser finds no markup in names');
 like($shown, qr/<title>Bill 2030-01\/&lt;script&gt;.*, January 2030 and before<\/title>/, 'the browser has run no script of names');
 
-# The page tells the frame how far it reaches beyond its width, how many of its tables do, and how many amounts do.
+# The page reports to the frame how far it extends beyond its width. It also reports how many of its tables and of its
+# amounts extend beyond it.
 append_to_file("$directory/measured.html", slurp_file("$directory/bill.html") . <<~'HTML');
 	<script>
 	const page = document.documentElement, width = page.clientWidth, beyond = (selector, test) => [...document.querySelectorAll(selector)].filter(test).length;
@@ -57,7 +59,7 @@ foreach my $width (1280, 768, 390, 320)
 	is($said, '0,0,0,true,' . APPLICATIONS, "on a screen of $width pixels all amounts are in sight");
 }
 
-# A dark screen does not make dark paper.
+# Paper stays white when the screen is dark.
 system("@browser --blink-settings=preferredColorScheme=0 --no-pdf-header-footer --print-to-pdf=$directory/bill.pdf file://$directory/bill.html 2>/dev/null");
 my @pages = split /\f/, `pdftotext -layout $directory/bill.pdf -`;
 cmp_ok(scalar(@pages), '>=', 5, 'the bill has several pages');

@@ -1,6 +1,6 @@
-# Generated input for everything that C code parses. Each target of test/fuzz runs on its corpus,
-# and on what a coverage-guided fuzzer makes of it. An input that makes a target fail is printed. It
-# is added to test/fuzz/corpus when the fault is fixed.
+# The test gives generated input to all C code that parses. Each target of test/fuzz runs on its
+# corpus, and on what a coverage-guided fuzzer makes of it. An input that makes a target fail is
+# printed. It is added to test/fuzz/corpus when the fault is fixed.
 
 use strict;
 use warnings;

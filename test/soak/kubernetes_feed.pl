@@ -1,8 +1,8 @@
 # The connector for Kubernetes (src/connectors/kubernetes) reads an API server with the rights of its manifests, and
-# feeds a server. Golden pods become their rows, and cost what their file says. Then pods live while the database is
-# down, and while connectors are killed: the leader, whose replica takes over, and later both. A comparison that would
-# finish too many pods waits for a person. A node is partitioned, which ends nothing, and is then lost. A separate
-# account has the times and sizes of all pods, and every charge agrees with it to the last digit.
+# feeds a server. Each pod of the golden files gets the rows and the cost that its file states. Then pods run while the
+# database is down, and while connectors are killed: first the leader, whose replica takes over, and later both. A
+# comparison that would finish too many pods waits for a person. A node is partitioned, which ends nothing, and is then
+# lost. A separate account has the times and sizes of all pods, and every charge agrees with it to the last digit.
 
 use strict;
 use warnings;
@@ -330,7 +330,7 @@ command('allow', 5);
 wait_for('pods are finished when a person allows it', sub { return !(grep { !has_ended("filler-$_") } 1 .. 5); });
 ok(!exists command('lease')->{metadata}{annotations}{'yquota.io/finish-pods'}, 'the allowance counts once');
 
-# A partition ends nothing. When the node is gone, its pods have ended when it was last ready.
+# A partition ends nothing. When the node is gone, its pods are taken to have ended when the node was last ready.
 ok(!has_ended('far-1'), 'a partition ends nothing');
 is(sql("SELECT state FROM yquota.node WHERE name = 'n2'"), 'UNHEALTHY', 'a partition is known');
 command('lose', 'n2');

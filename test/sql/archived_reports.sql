@@ -1,7 +1,7 @@
 --
 -- Reports of balances, holds, grants, costs and bills are the same before and after archiving, and
--- later changes affect both alike. A vcore costs one credit per second, except where a comment says
--- otherwise.
+-- later changes affect both in the same way. A vcore costs one credit per second, except where a
+-- comment says otherwise.
 --
 CREATE DATABASE yquota_archived_reports;
 \c yquota_archived_reports
@@ -94,7 +94,7 @@ BEGIN
 END $$;
 CREATE TABLE future AS SELECT number, commands FROM (VALUES
 	(1, '{}'::text[]),
-	-- a container from before the segment ends, reported late, and the day continues
+	-- the end of a container that started before the segment is reported late, and the day continues
 	(2, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
 			  'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES (''CONTAINER_START'', ''new'', ''2026-03-01 11:50'', ''lab'', ''app_1'', ''[vcores=1]'')',
 			  'SELECT yquota.quota_compute()', 'SELECT yquota_internal.close_period_at(''2026-03-01 12:22'', 100)']),
@@ -143,7 +143,7 @@ SELECT count(*) FROM yquota.charge;
 -- a report that would be wrong is refused
 SELECT yquota.compute_prices('2026-03-01 10:00');
 SELECT * FROM yquota.usage_between('2026-03-01 10:00', 'infinity');
--- days without single charges are not observed at another price
+-- days without single charges do not count as observed when the price is another
 SELECT max(observed_days) AS at_another_price FROM yquota.forecast(multiplier => 2);
 -- verify() compares the kept sums with the sums per quarter of an hour
 BEGIN;

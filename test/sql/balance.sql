@@ -202,8 +202,8 @@ FROM (SELECT yquota_internal.pack_weights(n, n * 1e9 - 2e10) AS list FROM genera
 	 (SELECT yquota_internal.pack_weights(n, 2e10 - n * 1e9) AS list FROM generate_series(1, 300) AS n) AS c;
 
 --
--- The code sums many classes over many prices in another way than one class. Both ways must give
--- equal amounts. The prices change the dominant resource, and are sometimes zero.
+-- The code adds up the costs of many classes in a different way than those of one class. Both ways
+-- must give equal amounts. The prices change the dominant resource, and are sometimes zero.
 --
 INSERT INTO yquota.price (price_group, effective_at, multiplier)
 SELECT price_group, '2026-03-02 17:00:00+00'::timestamptz + n * interval '7.000001 seconds',

@@ -29,7 +29,7 @@ FROM (VALUES
 	(13, 'America/Havana', '2026-10-01 04:00+00', '2026-11-01 04:00+00')) AS period (number, zone, starts_at, ends_at)
 ORDER BY number;
 
--- Names of projects, queues and users are markup. Applications of YARN show only the end of their identifiers.
+-- Names of projects, queues and users contain markup. Applications of YARN show only the end of their identifiers.
 INSERT INTO yquota.billing_setting (timezone) VALUES ('UTC');
 SELECT yquota.set_clock('2026-03-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('<b>lab</b>', 'lab');

@@ -1,6 +1,6 @@
 --
 -- Quantities on bills: the resource types that were charged, how much of them was paid for, and unit prices. A second
--- way through explain_charge() computes the same quantities. History is archived before and after its period is closed.
+-- computation by explain_charge() gives the same quantities. History is archived before and after its period is closed.
 --
 CREATE DATABASE yquota_bill_quantity;
 \c yquota_bill_quantity

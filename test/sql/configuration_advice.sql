@@ -57,7 +57,7 @@ UPDATE yquota.queue SET maximum_applications = 5, max_parallel_apps = 5, maximum
 UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 3;
 UPDATE yquota.queue SET default_application_lifetime = 600 WHERE path = 'root';
 UPDATE yquota.queue SET maximum_application_lifetime = 900 WHERE path = 'root';
--- ACLs of queues below an open queue have no effect, and without acl_enable no ACL has
+-- ACLs of queues below an open queue have no effect, and without acl_enable no ACL has an effect
 UPDATE yquota.queue SET acl_submit_applications = 'alice', acl_administer_queue = '*' WHERE path = 'root.default';
 UPDATE yquota.scheduler_setting SET acl_enable = true;
 UPDATE yquota.scheduler_setting SET admin_acl = 'root';

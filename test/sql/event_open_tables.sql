@@ -70,8 +70,8 @@ SELECT * FROM found($$queue = 'b'$$);
 DROP INDEX yquota.extra;
 
 --
--- Its uniqueness is enforced: immediate, deferred to the end of the transaction, and as an
--- exclusion constraint
+-- The uniqueness of the index is enforced: immediate, deferred to the end of the transaction, and
+-- as an exclusion constraint
 --
 CREATE UNIQUE INDEX extra ON yquota.charge (queue) WHERE queue = 'u';
 CALL run('u1');

@@ -48,8 +48,8 @@ SELECT count(*) AS differ
 FROM (SELECT f FROM yquota.forecast() AS f EXCEPT SELECT f FROM yquota.forecast(multiplier => 1) AS f) AS changed;
 SELECT spent_per_day, ends_at FROM yquota.forecast('steady', multiplier => 0);
 SELECT * FROM yquota.forecast('steady', multiplier => -0.1);
--- The assumed multiplier replaces those of the past; a larger one of another group stays.  A calendar of the
--- past, a factor and the minimum run time stay, too.
+-- The assumed multiplier replaces the multipliers of the past, but a larger multiplier of another group stays. A
+-- calendar of the past, a factor and the minimum run time stay, too.
 BEGIN;
 INSERT INTO yquota.project (name, quota_mode) VALUES ('family', 'PREPAID'), ('child', 'NOLIMIT');
 UPDATE yquota.project SET parent = 'family' WHERE name = 'child';

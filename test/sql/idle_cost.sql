@@ -18,7 +18,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_START', 'c1', '2026-03-02 10:00+00', 'a', 'root.x', 'n1', '[memory-mb=4096,vcores=2]', NULL, NULL),
 	-- two GPUs for an hour, at half the price of its label
 	('CONTAINER_START', 'c2', '2026-03-02 10:00+00', 'b', 'root.y', 'n2', '[memory-mb=1024,vcores=1,yarn.io/gpu=2]', NULL, NULL),
-	-- a container that a container that waits for forty minutes, and then runs
+	-- a container that waits for forty minutes, and then runs
 	('CONTAINER_START', 'c3', '2026-03-02 10:00+00', 'c', 'root.y', 'n1', '[vcores=1]', 'OPPORTUNISTIC', false);
 SELECT yquota.set_clock('2026-03-02 10:40+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, is_running) VALUES

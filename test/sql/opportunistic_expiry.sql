@@ -1,6 +1,6 @@
 --
 -- An opportunistic container that does not arrive at its node ends, acknowledged or not, whether a
--- central or a local scheduler gave it. Containers that ran or were queued stay.
+-- central or a local scheduler allocated it. Containers that ran or were queued stay.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_expiry WITH (FORCE);

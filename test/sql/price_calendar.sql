@@ -332,7 +332,7 @@ DELETE FROM yquota.price_calendar;
 SELECT * FROM points WHERE effective_at >= '2026-11-05' ORDER BY 2;
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- points that are not made yet do not count as differences, and those of calendars that were changed are kept
+-- points that are not made yet do not count as differences, and points of changed calendars are kept
 BEGIN;
 UPDATE yquota.price_calendar SET factor = 0.25;
 SELECT * FROM yquota.verify();

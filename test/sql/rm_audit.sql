@@ -88,8 +88,8 @@ SELECT "from", "to" FROM yquota.charge WHERE container_id ~ '_f4';
 
 --
 -- Containers without an end in the log, and rows that are not containers. Such rows are temporary
--- parts of an increase (2 gets more by 3), and of a decrease or a demotion (4). Container 5 belongs
--- to an application that ends. It was demoted, or ended while the ResourceManager was down.
+-- containers of an increase (2 grows by 3), and of a decrease or a demotion (4). Container 5
+-- belongs to an application that ends. It was demoted, or ended while the ResourceManager was down.
 --
 CREATE FUNCTION life(from_at text, to_at text) RETURNS text LANGUAGE sql RETURN (
 	SELECT replace(string_agg(line(at, operation, container, coalesce(format(E'\tRESOURCE=%s\tQUEUENAME=root.ops', resource), '')), E'\n' ORDER BY at), '000_0001', '000_0002')

@@ -112,7 +112,7 @@ SELECT * FROM balance;
 SELECT yquota.update_application_lifetime('application_2_0002', 900) - yquota.clock() AS lives;
 SELECT * FROM balance;
 SELECT * FROM yquota.verify();
--- an application ends whose hold has expired
+-- an application whose hold has expired ends
 SELECT yquota.finish_application('application_2_0002');
 SELECT * FROM holds WHERE application_id = 'application_2_0002';
 

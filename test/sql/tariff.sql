@@ -1,6 +1,6 @@
 --
--- The tariff of a project is what price_quote() and charges compute with. The test uses its own database, because
--- prices and the clock are global.
+-- price_quote() and charges compute with the values that the tariff of a project shows. The test uses its own database,
+-- because prices and the clock are global.
 --
 CREATE DATABASE yquota_tariff;
 \c yquota_tariff

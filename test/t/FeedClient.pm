@@ -24,7 +24,7 @@ our @EXPORT = qw(skip_without copy_of_example test_feed_client);
 
 use constant PGBOUNCER => '/usr/sbin/pgbouncer';
 use constant CONTAINERS => 1200;
-# The begin of the events in seconds, and the time in microseconds after which the price rises.
+# The instant at which the events begin, in seconds, and the time in microseconds after which the price rises.
 use constant BEGINNING => 1743328800;
 use constant DEARER_AFTER_US => 1_800_000_000;
 use constant ROUNDS => { short => 1, least => 3 };

@@ -1,5 +1,5 @@
-# The next container goes where Hadoop 3.4.1 gives it. The records are random clusters, queues, requests and
-# heartbeats, with the decisions of Hadoop's resource manager.
+# yquota allocates the next container to the same application and node as Hadoop 3.4.1. The records are random clusters,
+# queues, requests and heartbeats, with the decisions of Hadoop's resource manager.
 #
 # Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's properties, labels, nodes, and steps. If
 # the line names no rack, node nI is in rack I modulo 3, and node mI in rack I modulo 10. A step has the operation and

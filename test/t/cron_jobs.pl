@@ -1,5 +1,4 @@
-# Scheduled jobs: pg_cron runs them where pg_cron is set up, and the worker runs them elsewhere. A job never runs in
-# both.
+# Scheduled jobs: pg_cron runs them where pg_cron is set up, and the worker runs them elsewhere. No job runs in both.
 
 use strict;
 use warnings;

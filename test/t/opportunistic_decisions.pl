@@ -1,4 +1,4 @@
-# Opportunistic containers are given out as Hadoop 3.4.1 does it.
+# yquota allocates opportunistic containers as Hadoop 3.4.1 does.
 #
 # Each line of test/scheduler/opportunistic.jsonl is a workload with the results of Hadoop's NodeQueueLoadMonitor,
 # QueueLimitCalculator, CentralizedOpportunisticContainerAllocator and DistributedOpportunisticContainerAllocator.

@@ -1,4 +1,4 @@
-# Eight clients give out opportunistic containers at the same time. They repeat some calls and roll back others. Then
+# Eight clients allocate opportunistic containers at the same time. They repeat some calls and roll back others. Then
 # the server is killed, and fails over.
 #
 # While a node sends no new report, its containers never exceed the room in its last report, and in the end they fill

@@ -1,5 +1,5 @@
-# Preemption takes the same containers as Hadoop 3.4.1. In random clusters some queues, users or applications have
-# taken resources for which others then ask. The records hold the decisions of Hadoop's policy.
+# Preemption takes the same containers as Hadoop 3.4.1. In random clusters some queues, users or applications have taken
+# resources that others then request. The records hold the decisions of Hadoop's policy.
 #
 # Each line of test/scheduler/preemption.jsonl is a configuration in Hadoop's properties, labels, nodes, the
 # applications and containers at the first round, and rounds. A round has the changes since the round before (gone,

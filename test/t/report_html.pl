@@ -157,7 +157,7 @@ foreach my $title (@charts)
 }
 like($page, qr/<path class="line c1" d="M218\.9 128\.8H220\.0M578\.2 10\.0H580\.4"\/>/, 'utilization is drawn where it was measured, whatever the price was');
 
-# Each bar and point tells its exact value, and the keyboard reaches it.  The file of a chart has the same values.
+# Each bar and point shows its exact value, and the keyboard reaches it. The file of a chart has the same values.
 sub values_of
 {
 	my ($html, $title) = @_;
@@ -209,8 +209,8 @@ is($node->safe_psql('postgres', <<~'SQL'), '50 2030-01-01, x|n 1 to 4', 'a long 
 		'{n}', 'x', false, yquota_internal.chart_frame('2030-01-01 UTC', '2030-02-20 UTC', '2030-01-01 UTC', 'UTC', 0, 200)) AS html
 	SQL
 
-# A window stands beside the one before it.
-# Three containers pay 1.3 per second for 47 of the 48 hours from 4 January on, and 1.5 for 12 hours before.
+# The report compares a window with the window before it. Three containers pay 1.3 per second for 47 of the 48 hours
+# from 4 January on, and 1.5 for 12 hours before.
 is_deeply([ map { join '|', @$_ } (rows(section($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-04', '2030-01-06'))), 'Money')))[ 0 .. 3 ] ], [
 	'|Credits|Credits per day', 'This window|659,880|329,940', 'The window before, from 2030-01-02 00:00|194,400|97,200', 'Change|+239.40 %|+239.40 %'
 ], 'a window stands beside the one before it');

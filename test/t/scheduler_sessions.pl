@@ -1,5 +1,5 @@
-# Cycles that do not end by COMMIT. They are prepared, also across a crash, and finished by other sessions. Others
-# are terminated, cancelled or timed out while they wait. Many cycles with COMMIT need no more memory than few.
+# Some cycles do not end by COMMIT. Some are prepared, also across a crash, and finished by other sessions. Others are
+# terminated, cancelled or timed out while they wait. Many cycles with COMMIT need no more memory than few.
 #
 # After each outcome every session must decide like a dry run of a new session, which reads all rows again. This
 # includes sessions that keep the cluster, and the interrupted session.

@@ -241,7 +241,7 @@ final class Cluster implements AutoCloseable
 		settle();
 	}
 
-	/** Computes everything anew that the scheduler keeps from one heartbeat to the next. */
+	/** Computes again everything that the scheduler keeps from one heartbeat to the next. */
 	void update() throws Exception
 	{
 		Resource total = scheduler.getClusterResource();
@@ -349,8 +349,8 @@ final class Cluster implements AutoCloseable
 	}
 
 	/**
-	 * Returns whether a queue has access to a label. A queue without access may still use what the
-	 * other queues leave of a label that is not exclusive; only users' figures show this.
+	 * Returns whether a queue has access to a label. A queue without access may still use the rest
+	 * of a label that is not exclusive. Only figures of users show this use.
 	 */
 	static boolean mayUse(CSQueue queue, String label)
 	{

@@ -190,7 +190,7 @@ final class LoadedCluster implements AutoCloseable
 
 	/**
 	 * Sends a heartbeat of a node, and lets the applications fetch the new containers. Each new
-	 * container gets the virtual time, which then goes on by a millisecond.
+	 * container gets the virtual time, which then advances by a millisecond.
 	 */
 	void heartbeat(String node)
 	{

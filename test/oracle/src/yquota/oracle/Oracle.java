@@ -68,8 +68,8 @@ final class Oracle
 	}
 
 	/**
-	 * Compares so many records. They are spread evenly over all records, because neighbours are of
-	 * one kind.
+	 * Compares a number of records, spread evenly over all records, because neighbouring records
+	 * are of one kind.
 	 */
 	private static int compare(Area area, List<ObjectNode> records, int count, PrintStream out)
 	{

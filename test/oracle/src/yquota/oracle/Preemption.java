@@ -41,8 +41,8 @@ import org.apache.hadoop.yarn.util.ControlledClock;
 public final class Preemption implements Area
 {
 	/**
-	 * Appended to every name in a variant. Its first character sorts before every character that may
-	 * continue a longer name, so the order of the names stays.
+	 * Suffix of every name in a variant. Its first character sorts before every character that may continue a longer
+	 * name, so the order of the names stays.
 	 */
 	private static final String SUFFIX = "-variant";
 	private static final String QUEUES = "yarn.scheduler.capacity.";

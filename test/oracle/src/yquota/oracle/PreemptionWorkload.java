@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * A random cluster, and rounds of preemption. Some queues, users or applications have taken what
- * others then ask for.
+ * A random cluster, and rounds of preemption. Some queues, users or applications have taken
+ * resources that others then request.
  */
 final class PreemptionWorkload
 {

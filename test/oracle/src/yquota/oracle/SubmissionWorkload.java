@@ -11,8 +11,8 @@ import java.util.Random;
 final class SubmissionWorkload
 {
 	/**
-	 * Families of workloads, named by what decides. In auto2, queues with weights are created
-	 * automatically below their parents. In auto1, they are created below managed parents.
+	 * Families of workloads, named by the feature that decides. In auto2, queues with weights are
+	 * created automatically below their parents. In auto1, they are created below managed parents.
 	 */
 	static final String[] FAMILIES = {"limits", "parallel", "am", "labels", "priority", "lifetime", "place", "states", "auto2", "auto1"};
 
@@ -231,8 +231,8 @@ final class SubmissionWorkload
 	}
 
 	/**
-	 * Puts an operation on a submitted application. The user who calls may be another one than the
-	 * application's.
+	 * Puts an operation on a submitted application. The user who calls may differ from the
+	 * application's user.
 	 */
 	private ObjectNode operation(String name, int application)
 	{

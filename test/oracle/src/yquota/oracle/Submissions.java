@@ -375,8 +375,8 @@ public final class Submissions implements Area
 	}
 
 	/**
-	 * Returns the request of an ask. Each ask of an application has a priority of its own, one
-	 * above that of the ask before.
+	 * Returns the request of an ask. Each ask of an application has a separate priority, one higher
+	 * than that of the previous ask.
 	 */
 	private List<ResourceRequest> asked(int number, Resource each, int count)
 	{
