@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * allocation_setting.h
- *	  Settings of yquota.scheduler_setting for allocated containers and for
- *	  OPPORTUNISTIC containers, with yquota.over_allocation.
+ *	  Settings of yquota.scheduler_setting for allocated containers and for OPPORTUNISTIC
+ *	  containers, and thresholds of yquota.over_allocation.
  *
  * The defaults are those of Hadoop 3.4.1.  Times are in microseconds, and sizes are in
  * MiB and cores.

@@ -9,10 +9,10 @@
  * therefore 32-bit floats, which are widened to double when they meet an amount, and
  * products are truncated.
  *
- * There are two calculators.  The default calculator compares only memory, although it
- * adds and subtracts all types.  If it rounds a resource, the result has the rounded
- * memory, one core if there is any memory, and nothing of other types.  The dominant
- * calculator compares shares of the cluster.
+ * There are two calculators.  The default calculator compares only memory, although it adds and
+ * subtracts all types.  When it rounds a resource, the result consists of the rounded memory, one
+ * core if there is any memory, and zero for all other types.  The dominant calculator compares
+ * shares of the cluster.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,9 +4,8 @@
  *	  Notations of capacity and maximum-capacity (docs/design.md 5).
  *
  * A capacity is written as a percentage (12.5), a weight (2w), absolute amounts
- * ([memory=10240,vcores=12]) or a vector of all three ([memory=50%,vcores=2w]).
- * Hadoop has two readers, and both read every capacity; a reader ignores a
- * notation that it does not understand.
+ * ([memory=10240,vcores=12]) or a vector of all three ([memory=50%,vcores=2w]).  Hadoop reads every
+ * capacity with two readers, each of which ignores notations that it does not understand.
  */
 #ifndef YQ_CAPACITY_H
 #define YQ_CAPACITY_H

@@ -99,9 +99,9 @@ finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 
 }
 
 /*
- * Set the fractions that are computed from amounts.  They are only displayed; no
- * decision uses them.  In legacy mode, a fraction is a share of the cluster, otherwise
- * a share of the partition.
+ * Set the fractions that are computed from amounts.  They are only displayed; no decision uses
+ * them.  In legacy mode, a fraction is a share of the cluster.  Otherwise, it is a share of the
+ * partition.
  */
 static void
 derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label,
@@ -336,7 +336,7 @@ typedef struct Share
 	int			type;
 	double		cluster;		/* amount that the label's partition has */
 	double		overall;		/* amount that no child has received yet */
-	double		batch;			/* "overall" before the children with the present unit of capacity got their amounts */
+	double		batch;			/* amount that was left before children with the present unit of capacity got theirs */
 	double		weights;		/* sum of the weights of all children */
 	double		ratio;			/* factor that scales the children's absolute amounts down to the available amount */
 } Share;

@@ -58,8 +58,8 @@ extern const int64 *yq_queue_killable(const YqHierarchy *hierarchy, const YqQueu
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
- * Return the used amounts as a fraction.  yq_queue_absolute_used() returns it as a fraction of the
- * partition, and yq_queue_used() as a fraction of the queue's guarantee on the label.
+ * Return the used amounts as a fraction: yq_queue_absolute_used() of the partition, and
+ * yq_queue_used() of the queue's guarantee on the label.
  */
 extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, int label, const int64 *used);
 extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int64 *used);

@@ -292,7 +292,7 @@ yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		if (pattern < 0)
 			continue;
-		/* a pattern that did not match in the end may have set the name */
+		/* drop a name that a pattern may have set before it failed to match */
 		if ((matcher.patterns[pattern].bits & PATTERN_HAS_NAME) == 0)
 			nulls[3] = true;
 		values[0] = Int64GetDatum(i + 1);

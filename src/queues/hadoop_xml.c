@@ -3,11 +3,10 @@
  * hadoop_xml.c
  *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
- * The outermost element of such a file is "configuration".  It contains elements
- * "property", each with name, value and final as elements or attributes.  Other content
- * of a property is skipped.  The reader takes milliseconds for a file of ten thousand
- * queues, and needs only memory for the longest value.  The server's xmltable() would
- * build a tree of the whole file.
+ * The outermost element of such a file is "configuration".  It contains elements "property", each
+ * with name, value and final as elements or attributes.  Other content of a property is skipped.
+ * The reader takes milliseconds for a file of ten thousand queues, and needs only enough memory for
+ * the longest value.  The server's xmltable() would build a tree of the whole file.
  *
  * Entities and includes are never resolved.  The reader refuses a document type
  * declaration, which could define entities, and any reference to an entity except the
@@ -290,7 +289,7 @@ begin_property(XmlReader *reader)
 	reader->has_name = reader->has_value = reader->final = false;
 }
 
-/* Handle the end of an element.  An empty element (<name/>) ends at once. */
+/* Handle the end of an element.  An empty element (<name/>) ends where it starts. */
 static void
 end_element(XmlReader *reader, XmlSpan element)
 {

@@ -35,7 +35,7 @@ typedef enum YqQueueKind
 	YQ_QUEUE_LEAF,
 	YQ_QUEUE_PARENT,
 	YQ_QUEUE_MANAGED_PARENT,	/* auto-create-child-queue.enabled */
-	YQ_QUEUE_PLAN				/* a reservable leaf in the configuration; here, the parent of queues of reservations */
+	YQ_QUEUE_PLAN				/* a leaf with the property reservable; here, the parent of queues of reservations */
 } YqQueueKind;
 
 /* Properties whose value a queue inherits from its parent unless the queue sets them. */
@@ -123,7 +123,7 @@ typedef struct YqQueue
 	bool		is_auto_created;
 	bool		is_reservable;
 	bool		shows_reservations; /* for a plan of reservations: show-reservations-as-queues */
-	bool		is_vacant;		/* an unused entry below a plan, reserved for a queue that will be added later */
+	bool		is_vacant;		/* an unused entry below a plan, for a queue that will be added later */
 	bool		allows_zero_sum;
 	bool		is_dynamic;		/* auto-created by the second generation of dynamic queues */
 	bool		creates_v2;		/* children may be created by the second generation; false for a managed parent */

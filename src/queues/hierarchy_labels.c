@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_labels.c
- *	  The node labels of a queue and its capacities on each of them (docs/design.md 5).
+ *	  The node labels that a queue may use, and its capacities on each label (docs/design.md 5).
  *
  *-------------------------------------------------------------------------
  */
@@ -88,8 +88,8 @@ yq_resolve_accessible_labels(YqResolving *resolving)
 }
 
 /*
- * Does the queue's list of labels contain the parent's list?  A list with "*" contains,
- * and is contained in, only a list that also has "*".
+ * Does the queue's list of labels contain the parent's list? A list with "*" and a list without it
+ * never contain each other.
  */
 static bool
 has_labels_of_parent(const YqHierarchy *hierarchy, const YqQueue *queue)

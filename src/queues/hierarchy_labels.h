@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_labels.h
- *	  The node labels of a queue and its capacities on each of them, as its properties
- *	  are resolved (docs/design.md 5).
+ *	  The node labels that a queue may use, and its capacities on each label (docs/design.md 5).
  *
  *-------------------------------------------------------------------------
  */

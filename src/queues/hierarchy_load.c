@@ -435,11 +435,10 @@ yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot)
 /* -- hierarchy load ------------------------------------------------------------ */
 
 /*
- * Each session keeps a hierarchy.  After an invalidation of a table from which the
- * hierarchy is built, the session rebuilds it (see yq_catalog_on_change_of_rows).  The
- * session sees another session's change before its next statement.  It sees its own
- * change at once, and the former state after a rollback.  At every isolation level, the
- * session reads the newest committed state.
+ * Each session keeps a hierarchy.  After an invalidation of a table from which the hierarchy is
+ * built, the session rebuilds it (see yq_catalog_on_change_of_rows).  The session sees another
+ * session's change before its next statement.  It sees its own change immediately, and the former
+ * state after a rollback.  At every isolation level, the session reads the newest committed state.
  *
  * A parent's properties are set before the properties of its children, so a child
  * inherits by copying.

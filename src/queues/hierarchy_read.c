@@ -508,8 +508,8 @@ read_policy(const YqRow *tuple)
 static const char *const unmapped_columns[] = {"property", "value"};
 
 /*
- * Keep a property for a queue that its configuration file did not list.  The property
- * applies when the queue is created.
+ * Keep a property of a queue that the configuration file did not list.  The property applies when
+ * the queue is created.
  */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * template.c
- *	  Properties of queues while they are resolved, from their rows and, for created
- *	  queues, from templates.
+ *	  Reading the properties of queues from their rows and, for created queues, from templates.
  *
  *-------------------------------------------------------------------------
  */

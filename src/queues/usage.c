@@ -78,7 +78,7 @@ typedef enum UsageColumn
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
 	USAGE_CONTAINERS,
-	USAGE_SCOPE,				/* counter_delta has this column and the next; the counter table does not */
+	USAGE_SCOPE,				/* column of counter_delta that the counter table lacks */
 	USAGE_PACKED,
 	USAGE_COLUMNS
 } UsageColumn;

@@ -217,10 +217,10 @@ typedef struct SiblingModes
 } SiblingModes;
 
 /*
- * Return the kinds of capacity that the given queues use on the labels of the checked
- * queue.  Unless "details" is NULL, append a description of the kinds to it.  As in
- * Hadoop, the result depends on the order: absolute amounts reset "percent" for queues
- * seen before, but not for queues that follow.
+ * Return the kinds of capacity that the given queues use on the labels of the checked queue.
+ * Unless "details" is NULL, append a description of the kinds to it.  As in Hadoop, the result
+ * depends on the order of the queues: an absolute amount clears "percent", but a later percentage
+ * sets it again.
  */
 static SiblingModes
 find_modes(const Check *check, const YqQueue **queues, int count, StringInfo details)
