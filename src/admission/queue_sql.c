@@ -4,12 +4,11 @@
  *	  Queues for SQL: the check of a transaction, effective properties, and dynamic
  *	  queues.
  *
- * A statement that changes the configuration makes sessions forget their hierarchy, and
- * requests a check.  The request is a row of yquota_internal.queue_check with a
- * deferred trigger.  The trigger inserts a second row, so that the check comes after
- * all other deferred work of the transaction.  The check takes a lock.  A transaction
- * that holds this lock must not wait for a row that is locked by a transaction that
- * waits for the lock.
+ * A statement that changes the configuration makes sessions forget their hierarchy, and requests a
+ * check.  The request is a row of yquota_internal.queue_check with a deferred trigger.  The trigger
+ * inserts a second row, so that the check comes after all other deferred work of the transaction.
+ * The check takes a lock.  Other work comes before it, because a transaction that waits for a row
+ * while it holds this lock could cause a deadlock.
  *
  *-------------------------------------------------------------------------
  */
@@ -96,7 +95,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
-	/* a TRUNCATE removes the states of queues, too; later queues start as in a new cluster */
+	/* also remove the states of queues on TRUNCATE, so that later queues start as in a new cluster */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
 		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
@@ -184,8 +183,8 @@ delete_status(const char *path)
 }
 
 /*
- * Delete the queues of reservations of a queue that is no longer a plan.  They are
- * empty, as has been checked.
+ * Delete the queues of reservations of a queue that is no longer a plan.  The caller has checked
+ * that they are empty.
  */
 static void
 delete_queues_of_plan(const char *path)

@@ -206,10 +206,9 @@ yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missin
 }
 
 /*
- * Find the access list that a template sets for queues below a parent.  The parent's
- * own template is tried first, then templates with wildcards.  Wildcards replace at
- * most as many parts of the parent's path as levels can be created below a static
- * queue.  They never replace root.
+ * Find the access list that a template sets for queues below a parent.  The parent's own template
+ * is tried first, then templates with wildcards.  The number of wildcards is at most the number of
+ * levels that can be created below a static queue.  A wildcard never replaces root.
  */
 static YqAcl *
 find_template(const YqHierarchy *hierarchy, const char *parent_path, YqQueueTemplate template, YqQueueOperation operation)
@@ -525,7 +524,10 @@ default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *
 	return queue->default_priority;
 }
 
-/* Limit a priority to the cluster's maximum, and check that the queue's groups allow it to the user. */
+/*
+ * Limit a priority to the cluster's maximum.  Then check that the queue's groups allow the user to
+ * use this priority.
+ */
 static YqPriorityDecision
 clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, int32 priority, char *reason)
 {

@@ -57,9 +57,9 @@ extern YqAccessDecision yq_access_check_submission(const YqHierarchy *hierarchy,
 extern YqAccessDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
- * Decide the priority of an application.  The requested priority or else the default is
- * limited to the cluster's maximum.  If a tag names a workflow that has a priority,
- * that priority is used instead.  "tags" may be NULL.
+ * Decide the priority of an application.  The result is the requested priority, or the default if
+ * none is requested.  If a tag names a workflow that has a priority, the workflow's priority is
+ * used instead.  The result is at most the cluster's maximum.  "tags" may be NULL.
  */
 extern YqPriorityDecision yq_priority_decide(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject,
 											 const int32 *requested, const char *const *tags,

@@ -80,8 +80,8 @@ set_user_limit(Round *round, LabelLimits *limits)
 }
 
 /*
- * Return the limit of a user, computed from the queue's limit as far as it is known.
- * The limit is computed for the first user who is checked, and then used for all users.
+ * Return the limit of a user, computed from the queue's present limit, which may be inexact.  The
+ * limit is computed for the first user who is checked, and then used for all users.
  */
 static const int64 *
 user_limit(Round *round, LabelLimits *limits, const char *username)
@@ -95,9 +95,9 @@ user_limit(Round *round, LabelLimits *limits, const char *username)
 }
 
 /*
- * Make the user's limit exact, and return whether it may have risen.  The limit is the
- * smaller of the user's share and the queue's limit.  If the share does not exceed the
- * queue's limit as known so far, the user's limit is exact already.
+ * Make the user's limit exact, and return whether it may have risen.  The limit is the smaller of
+ * the user's share and the queue's limit.  If the share does not exceed the queue's limit from the
+ * guarantee alone, the user's limit is exact already.
  */
 static bool
 make_user_limit_exact(Round *round, LabelLimits *limits)
@@ -227,7 +227,7 @@ decide_activation(Round *round, YqApplication *application)
 
 /* -- rounds ---------------------------------------------------------------- */
 
-/* Return by how much the newcomer increases the number of active users. */
+/* Return the number by which the newcomer increases the number of active users. */
 static int
 users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 {

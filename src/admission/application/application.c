@@ -373,7 +373,7 @@ yq_applications_held_below(const YqHierarchy *hierarchy, const char *path)
 
 	set_text_key(&keys[0], 1, BTEqualStrategyNumber, path);
 	found = read_by_index(hierarchy, "application_held_queue_idx", keys, 1, false);
-	/* descendants' paths begin with this path and a dot; the character after a dot is a slash */
+	/* descendants' paths lie between "path."  and "path/", because a slash is the character after a dot */
 	set_text_key(&keys[0], 1, BTGreaterEqualStrategyNumber, psprintf("%s.", path));
 	set_text_key(&keys[1], 1, BTLessStrategyNumber, psprintf("%s/", path));
 	found = list_concat(found, read_by_index(hierarchy, "application_held_queue_idx", keys, lengthof(keys), false));

@@ -111,8 +111,8 @@ extern void yq_application_set_state(YqApplication *application, YqApplicationSt
 									 const char *why);
 
 /*
- * Return the lifetime in seconds that an application gets in a queue.  0 or less means
- * no limit, in the argument "requested" as in the result (semantics/placement 3.5).
+ * Return the lifetime in seconds that an application gets in a queue (semantics/placement 3.5).  In
+ * "requested" and in the result, 0 or less means no limit.
  */
 extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
 

@@ -440,7 +440,7 @@ yq_applications_below(const char *path)
 
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, path, NULL,
 					   counter_columns, COUNTER_ACTIVE + 1, add_live, &live);
-	/* descendants' paths begin with this path and a dot; the character after a dot is a slash */
+	/* descendants' paths lie between "path."  and "path/", because a slash is the character after a dot */
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot,
 					   psprintf("%s.", path), psprintf("%s/", path),
 					   counter_columns, COUNTER_ACTIVE + 1, add_live, &live);
@@ -524,7 +524,10 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 			admitted++;
 			return decision;
 		}
-		/* release the shared lock; two transactions that keep it would wait for each other's exclusive lock */
+		/*
+		 * release the shared lock, because two transactions that keep it and request the exclusive
+		 * lock would deadlock
+		 */
 		if (admitted == 0)
 			yq_queue_unlock_system(ShareLock);
 	}

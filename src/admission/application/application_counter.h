@@ -6,11 +6,11 @@
  * yquota_internal.application_counter contains the number of applications of each user
  * in each leaf.  A trigger on yquota.application maintains it.
  *
- * yquota_internal.live_application_count contains the number of live applications as
- * the sum of several rows.  When a transaction is about to commit, it adds its changes
- * to a row to which no other transaction is adding.  It does so only once.  Otherwise a
- * transaction that changes many applications would create a version of the row for each
- * application, and read all these versions each time.
+ * yquota_internal.live_application_count contains the number of live applications as the sum of
+ * several rows.  When a transaction is about to commit, it adds its changes to a row to which no
+ * other transaction is adding.  The transaction adds all its changes in one update.  With an update
+ * per application, it would create many versions of the row, and each update would read all of
+ * them.
  *
  *-------------------------------------------------------------------------
  */

@@ -513,7 +513,7 @@ set_most(const Computation *computation, bool ignores_exclusivity)
 
 	if (ignores_exclusivity)
 		copy_to_amounts(calculator, result->most, computation->total);
-	/* user-limit-factor is switched off, or the guarantee that it would multiply is zero */
+	/* apply no user-limit-factor if it is switched off, or if the guarantee that it multiplies is zero */
 	else if (queue->user_limit_factor == -1 || yq_amounts_are_none(calculator, computation->guarantee))
 		yq_amounts_round_down(calculator, result->most,
 							  computation->configured == NULL ? nothing : computation->configured->effective_maximum,

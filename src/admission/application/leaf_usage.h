@@ -87,8 +87,8 @@ extern void yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
 extern const int64 *yq_leaf_am_limit(YqLeafUsage *leaf);
 
 /*
- * Return the user's weight in a queue.  It is set by the queue itself or by its nearest
- * ancestor that sets it.  Without such a queue, it is 1.
+ * Return the user's weight in a queue.  The weight comes from the nearest queue that sets it: the
+ * queue itself or an ancestor.  If no queue sets it, the weight is 1.
  */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
 
@@ -106,10 +106,9 @@ extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
 
 /*
- * Return how many active users this user stands for in the limit of application
- * masters.  A user with demand counts once.  A user with waiting applications, but
- * without an active application, counts once more
- * (UsersManager.getNumActiveUsers()).
+ * Return how often this user counts as an active user in the limit of application masters.  A user
+ * with demand counts once.  A user with waiting applications, but without an active application,
+ * counts once more (UsersManager.getNumActiveUsers()).
  */
 extern int	yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeafUsage *leaf);
@@ -176,11 +175,11 @@ typedef struct YqUserLimit
 	YqSharers	sharers;
 	int			users;			/* number of users who share the capacity */
 	float4		weights;		/* sum of the weights of the users who share the capacity */
-	float4		usage_ratio;	/* sum over all users of the fraction of the partition that each of them uses */
+	float4		usage_ratio;	/* sum of the fractions of the partition that the users use */
 	int64	   *consumed;		/* amount used: usage_ratio times the resources of the partition */
 	int64	   *current_capacity;	/* the guarantee, or the consumption plus the minimum allocation */
-	int64	   *used;			/* amount that is shared: usage of the sharing users plus the minimum allocation, or
-								 * current_capacity */
+	int64	   *used;			/* amount that is shared: current_capacity, or usage of the sharing users plus
+								 * the minimum allocation */
 	int64	   *share;			/* share of a user whose weight is 1 */
 	int64	   *minimum_share;	/* share by minimum-user-limit-percent */
 	int64	   *most;			/* upper bound of every user's limit */

@@ -250,7 +250,7 @@ count_queues(Running *running, const YqQueue *top)
 	forget_counts(running, top);
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", running->snapshot,
 					   top->path, NULL, counter_columns, lengthof(counter_columns), count_row_of_queue, &count);
-	/* descendants' paths begin with this path and a dot; the character after a dot is a slash */
+	/* descendants' paths lie between "path."  and "path/", because a slash is the character after a dot */
 	if (top->child_count > 0)
 		yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", running->snapshot,
 						   psprintf("%s.", top->path), psprintf("%s/", top->path),
@@ -302,7 +302,7 @@ yq_parallel_decide(const YqHierarchy *hierarchy, const YqQueue *leaf, const char
 	return decision;
 }
 
-/* Add a running application to the counts that have been made. */
+/* Add a running application to the counts of its queues and its user. */
 static void
 note_running(Running *running, const YqQueue *leaf, const char *username)
 {

@@ -28,7 +28,7 @@
 typedef struct YqParallelDecision
 {
 	bool		may_run;
-	const YqQueue *queue;		/* queue whose limit is reached; NULL: it is the user's limit */
+	const YqQueue *queue;		/* queue whose limit is reached; NULL: the user's limit is reached */
 	int64		running;
 	int			limit;
 } YqParallelDecision;
@@ -48,11 +48,10 @@ extern YqParallelDecision yq_parallel_decide(const YqHierarchy *hierarchy, const
 											 const char *username);
 
 /*
- * Return the held applications that could become runnable when a running application of
- * the user leaves the leaf: YqApplication *, in order of submission.
- * yq_parallel_after_end() returns only applications of this list, so before it the
- * caller locks only what these applications need.  If no limit is set, the function
- * reads nothing.
+ * Return the held applications that could become runnable when a running application of the user
+ * leaves the leaf: YqApplication *, in order of submission.  yq_parallel_after_end() returns only
+ * applications of this list.  The caller therefore locks only queues and users of these
+ * applications before it calls that function.  If no limit is set, the function reads nothing.
  */
 extern List *yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue *leaf,
 									const char *username);

@@ -34,8 +34,8 @@ answers_yes(void)
 }
 
 /*
- * Could the project's credit lead to a refusal?  The answer is no if the last parameter
- * contains the project's policy (on_exhausted) and the policies of its prepaid
+ * Could the project's credit lead to a refusal? The last parameter lists policies (on_exhausted).
+ * The answer is no if the list contains the policies of the project and of all its prepaid
  * ancestors.
  */
 static YqSavedPlan mode = {

@@ -29,11 +29,10 @@ typedef struct YqProjectCredit
 } YqProjectCredit;
 
 /*
- * Check whether the credit of a project suffices.  It does not suffice if the project
- * is prepaid and its credit is exhausted, unless the project and all its exhausted
- * ancestors may overdraw.  A hold for the application counts as credit.  If the
- * application is in the queue of a reservation, a hold for that reservation counts,
- * too.  "queue" is the path of the queue, or NULL.
+ * Check whether the credit of a project suffices.  The credit of a prepaid project that is
+ * exhausted suffices only if the project and all its exhausted ancestors may overdraw.  A hold for
+ * the application counts as credit.  If the application is in the queue of a reservation, a hold
+ * for that reservation counts, too.  "queue" is the path of the queue, or NULL.
  */
 extern YqProjectCredit yq_project_credit(const char *project, const char *application_id, const char *queue, YqCreditUse use);
 

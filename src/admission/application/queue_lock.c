@@ -108,7 +108,7 @@ yq_queue_lock_configuration(LOCKMODE mode)
 {
 	PreventCommandIfReadOnly("changes of applications");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
-	/* LockRelationOid() does not process invalidations if the transaction already held the lock */
+	/* process invalidations here, because LockRelationOid() does not if the transaction already held the lock */
 	AcceptInvalidationMessages();
 }
 

@@ -21,7 +21,7 @@
  */
 extern List *yq_configuration_advice(const YqHierarchy *hierarchy);
 
-/* Give warnings for the findings in what this transaction has changed.  The changes must be valid. */
+/* Give warnings for the findings about rows that this transaction has changed.  The changes must be valid. */
 extern void yq_advise_transaction(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_ADVICE_H */

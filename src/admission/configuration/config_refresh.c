@@ -169,7 +169,7 @@ change_state(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 		return;
 	}
 	queue->is_running = parent == NULL || parent->is_running;
-	/* if the queue could not run after a start of the cluster either, this has already been reported */
+	/* if the queue could not run after a start of the cluster either, another check has reported this */
 	if (!queue->is_running && (parent == NULL || refresh->starts_running[parent->number]))
 		refuse_change(refresh, queue, "state", "RUNNING",
 					  psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
@@ -192,8 +192,8 @@ is_leaf_kind(YqQueueKind kind)
 }
 
 /*
- * Check a change of a queue's kind.  Returns true if the queue is a new queue now, with
- * another state and other limits.
+ * Check a change of a queue's kind.  Returns true if the queue now counts as a new queue, with its
+ * own state and limits.
  */
 static bool
 change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
@@ -247,8 +247,8 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
 	/*
-	 * a queue that is created automatically is added while its parent runs
-	 * (semantics/queues 1.5); this includes the queues of plans
+	 * queues that are created automatically, including queues of plans, are added while their
+	 * parents run (semantics/queues 1.5)
 	 */
 	if (yq_queue_is_of_plan(queue))
 	{
@@ -276,10 +276,10 @@ compare_statuses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Check that queues without a row may be removed.  A configured queue must be stopped,
- * and without applications or containers.  As in Hadoop, a RUNNING queue may be removed
- * if a property that is left says STOPPED.  An auto-created queue may be removed in any
- * state if nothing runs in it.
+ * Check that queues without a row may be removed.  A configured queue must be stopped, and without
+ * applications or containers.  As in Hadoop, a RUNNING queue may be removed if the configuration
+ * file keeps its property "state" with the value STOPPED.  An auto-created queue may be removed in
+ * any state if nothing runs in it.
  */
 static void
 check_deletions(Refresh *refresh)

@@ -113,7 +113,7 @@ extern YqReservationSettings yq_reservation_settings(const char *queue);
  */
 extern List *yq_reservation_validate(List *violations);
 
-/* Add advice about values of a plan whose meaning is not the obvious one. */
+/* Add advice about values of a plan that mean something other than users expect. */
 extern List *yq_reservation_advise_plan(List *findings, const char *queue);
 
 /* Add advice about settings of all plans.  If is_wanted is NULL, all settings are checked. */

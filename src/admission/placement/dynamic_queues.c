@@ -184,7 +184,7 @@ uses_weights(const YqQueue *parent)
 	return weights && !others;
 }
 
-/* Return the reason why an existing parent accepts no further child, or NULL if it does. */
+/* Return the reason why an existing parent accepts no further child, or NULL if it accepts one. */
 static char *
 refuse_child(const YqHierarchy *hierarchy, const YqQueue *parent, const char *path)
 {

@@ -175,8 +175,8 @@ secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const 
 }
 
 /*
- * Return the value of a path's part.  A variable is replaced by its value; any other
- * part is returned unchanged.
+ * Return the value of a part of a path.  For a variable, this is the value of the variable; any
+ * other part stands for itself.
  */
 static const char *
 replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)

@@ -4,10 +4,10 @@
  *	  Problems of mapping rules and priority lists that Hadoop 3.4.1 finds when it
  *	  starts.
  *
- * The check of the hierarchy (queue_sql.c) calls this at the end of a transaction that
- * has changed the configuration.  A transaction that has only created dynamic queues
- * does not check rules.  If a new queue makes a name ambiguous, the next change of the
- * configuration fails, as in Hadoop.
+ * The check of the hierarchy (queue_sql.c) looks for these problems at the end of a transaction
+ * that has changed the configuration.  A transaction that has only created dynamic queues does not
+ * check rules.  If a new queue makes a name ambiguous, the next change of the configuration fails,
+ * as in Hadoop.
  *
  *-------------------------------------------------------------------------
  */

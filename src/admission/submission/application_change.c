@@ -3,10 +3,9 @@
  * application_change.c
  *	  Ending and changing applications, and the effects on other applications.
  *
- * The needed locks are computed from rows that can change until the locks are taken.
- * The backend therefore finds the set of locks, takes it, and finds it again.  If the
- * set has grown in the meantime, the backend has changed nothing yet.  It releases the
- * old set, and takes the new set in order.
+ * The backend finds the needed locks in rows that can change until it has taken the locks.  It
+ * therefore finds the set of locks again after it has taken them.  If the set has grown, the
+ * backend, which has changed nothing yet, releases the old set and takes the new set in order.
  *
  *-------------------------------------------------------------------------
  */
@@ -168,7 +167,7 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	return locked;
 }
 
-/* Find the locks needed to move all these applications to a target, or to end them. */
+/* Find the locks that the transaction needs to move all these applications to a target, or to end them. */
 static YqQueueLocks
 find_all_locks(const List *application_ids, const char *target_name, const List *leaves)
 {
@@ -445,9 +444,9 @@ check_move_target(const Locked *locked, const YqQueue *target, const char *targe
 }
 
 /*
- * Move an application into another leaf.  A running application waits there until a
- * round activates it again.  A held application may become runnable at once.  Hadoop
- * instead holds it until the next refresh, even if the new queue has no limit.
+ * Move an application into another leaf.  A running application waits there until a round activates
+ * it again.  A held application may become runnable immediately.  Hadoop instead holds it until the
+ * next refresh, even if the new queue has no limit.
  */
 static YqApplicationState
 write_queue(const Locked *locked, const YqQueue *target)
@@ -490,7 +489,7 @@ move_containers(const char *application_id, const YqQueue *target)
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id), CStringGetTextDatum(target->path)};
 
-	/* containers and queues of deferred events are not in the tables of charging yet */
+	/* refuse while events are deferred, because their containers and queues are not in the tables of charging yet */
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
 	(void) yq_saved_plan_execute(&update, values, NULL);

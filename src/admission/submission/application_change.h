@@ -42,11 +42,10 @@ extern YqApplicationState yq_application_move(const char *application_id, const 
 extern bool yq_application_try_move(const char *application_id, const char *queue_name, const char **reason);
 
 /*
- * Take all locks that are needed to move applications to a queue, or to end them, one
- * after the other.  The ids of the applications are char *.  The leaves with the paths
- * in "leaves" (char *) are locked, too.  All locks are taken at once, in their order.
- * The caller may release the returned locks as long as it has changed nothing under
- * them (queue_lock.h).
+ * Take all locks that are needed to move applications to a queue, or to end them, one after the
+ * other.  The ids of the applications are char *.  The leaves with the paths in "leaves" (char *)
+ * are locked, too.  The function takes all these locks in one pass, in their order.  The caller may
+ * release the returned locks as long as it has changed nothing under them (queue_lock.h).
  */
 extern YqQueueLocks yq_applications_lock(const List *application_ids, const char *queue_name, const List *leaves);
 
@@ -64,9 +63,9 @@ extern TimestampTz yq_application_change_lifetime(const char *application_id, in
 												  const YqSubject *caller, bool *has_expiry);
 
 /*
- * Record whether the application has outstanding requests, and return whether the record
- * has changed.  New outstanding requests make the user active.  While the user has no
- * active application in the leaf, they are not recorded and do not make the user active.
+ * Record whether the application has outstanding requests, and return whether the record has
+ * changed.  New outstanding requests make the user active, but only if the user has an active
+ * application in the leaf.  Otherwise, they are not recorded.
  */
 extern bool yq_application_change_demand(const char *application_id, bool has_outstanding_requests);
 

@@ -699,9 +699,9 @@ insert(const YqSubmission *submission, const YqAdmission *admission)
 }
 
 /*
- * Record the tags for reports of costs.  A key that has a value keeps it.  The ledger is not searched for charges,
- * because a submission announces the application before its first container.  The statement waits while another
- * transaction sets tags of the same application.
+ * Record the tags for reports of costs.  A key that has a value keeps it.  The ledger is not
+ * searched for charges, because a submission announces the application before its first container.
+ * The statement waits for another transaction that sets tags of the same application.
  */
 static void
 record_tags(const YqSubmission *submission)

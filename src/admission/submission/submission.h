@@ -53,7 +53,7 @@ typedef struct YqSubmission
 typedef struct YqVerdict
 {
 	const char *decided_by;		/* name of the limit or rule; NULL: the application neither waits nor is refused */
-	const char *decided_at;		/* path of the queue or name of the user whose limit it is; may be NULL */
+	const char *decided_at;		/* path of the queue or name of the user to which the limit belongs; may be NULL */
 	bool		has_numbers;
 	int64		used;
 	int64		maximum;
