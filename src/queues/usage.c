@@ -79,7 +79,7 @@ typedef enum UsageColumn
 	USAGE_ALLOCATION,
 	USAGE_CONTAINERS,
 	USAGE_SCOPE,				/* column of counter_delta that the counter table lacks */
-	USAGE_PACKED,
+	USAGE_PACKED,				/* column of counter_delta that the counter table lacks */
 	USAGE_COLUMNS
 } UsageColumn;
 

@@ -132,7 +132,10 @@ check_nodes(const char **nodes, int count)
 				 errmsg("node \"%s\" does not exist", (char *) linitial(unknown))));
 }
 
-/* Look up those given nodes that the cluster does not contain.  The nodes of the cluster are known to exist. */
+/*
+ * Look up the given nodes that the cluster does not contain.  Nodes of the cluster need no look-up,
+ * because they exist.
+ */
 static void
 check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {
@@ -232,10 +235,10 @@ write_down(void *argument)
 /*
  * Record the decisions.  Returns false if the cycle must load the cluster and decide again.
  *
- * After the first failure nothing is left out, because other transactions may have caused
- * the failure by their commits, which the next load sees.  After a later failure,
- * yq_record_refusals() holds back what cannot be written, and the next load leaves it out.
- * If yq_record_refusals() finds nothing to hold back, the error is thrown again.
+ * After the first failure, the cycle loads everything again.  Commits of other transactions may
+ * have caused the failure, and the new load sees them.  After a later failure, yq_record_refusals()
+ * holds back the subjects that cannot be written, and the next load leaves them out.  If
+ * yq_record_refusals() finds nothing to hold back, the error is thrown again.
  */
 static bool
 try_to_write_down(YqLoadedCluster *loaded, bool is_first)

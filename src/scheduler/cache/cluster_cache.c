@@ -32,11 +32,11 @@
 /*
  * Asks all transactions to write their numbers into their rows about usage.
  *
- * The first row of usage_numbering asks for the numbers.  The second row contains a
- * transaction number.  This transaction and all later ones have written their numbers.  A
- * transaction that inserts a row holds a lock on the table until it ends.  It releases
- * its locks after its commit and after sending its invalidations.  The next transaction
- * that gets the lock therefore knows that both have happened.
+ * The first row of usage_numbering asks for the numbers.  The second row contains the number of a
+ * transaction: from this transaction on, all transactions have written their numbers.  A
+ * transaction that inserts a row holds a lock on the table until it ends.  The server releases the
+ * lock only after the commit and after sending the invalidations.  The next transaction that gets
+ * the lock therefore knows that both have happened.
  */
 
 /* Columns of usage_numbering, in the order of the table. */
@@ -135,13 +135,13 @@ usage_numbering_is_complete(Snapshot snapshot)
  * session's last cycle.  Rows contain the number of their transaction.  By this number, the
  * session finds the rows of other transactions that it has not read.
  *
- * For rows of its own transaction, the session compares counts instead.  Its decisions are
- * in the cluster before their rows exist, so a snapshot does not show whether such a row is
- * new. note_own() counts the rows of the transaction at the end of a cycle.  If the count
- * differs when the journal is read again, the transaction has also written rows outside the
- * cycle.  If the counts of the journal of usage differ, update_usage() gives up the
- * cluster.  If the counts of the journal of changes differ, update() reads all applications
- * again that the transaction's rows name.
+ * For rows of its own transaction, the session compares numbers of rows instead.  The cluster
+ * contains the session's decisions before their rows exist, so a snapshot does not show whether
+ * such a row is new.  note_own() counts the rows of the transaction at the end of a cycle.  If the
+ * count differs when the journal is read again, the transaction has also written rows outside the
+ * cycle.  If the counts of the journal of usage differ, update_usage() gives up the cluster.  If
+ * the counts of the journal of changes differ, update() reads all applications again that the
+ * transaction's rows name.
  */
 
 /*

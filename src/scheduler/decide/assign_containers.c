@@ -235,10 +235,7 @@ parent_may_assign(const Search *search, YqClusterQueue *parent, YqLimits *limits
 	const int64 *reserved = yq_at(search->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
-	/*
-	 * as in Hadoop, only reservations in the default partition count, and of these only the
-	 * memory and cores
-	 */
+	/* as in Hadoop, count only reservations in the default partition, and only their memory and cores */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
 	return may_assign(search, parent, unreservable, limits);

@@ -205,7 +205,10 @@ release_killed(YqCluster *cluster, const YqKillableContainer *container)
 		add(cluster, container->node->unallocated, container->amounts, 1);
 }
 
-/* Kill a container for a decision.  The container moves from the list of its node to the end of the decision's list. */
+/*
+ * Kill a container for a decision.  The container is removed from the list of its node, and
+ * appended to the decision's list.
+ */
 static void
 kill_container(YqCluster *cluster, YqDecision *decision, YqKillableContainer *container)
 {

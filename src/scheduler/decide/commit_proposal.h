@@ -3,9 +3,9 @@
  * commit_proposal.h
  *	  Acceptance or refusal of proposals of the allocator (semantics/allocation 5.3).
  *
- * This module checks limits again, and more strictly than the search down the
- * hierarchy: every resource type must fit.  An accepted proposal changes the cluster at
- * once and becomes a decision.
+ * This module checks limits again, and more strictly than the search down the hierarchy: every
+ * resource type must fit.  An accepted proposal immediately changes the cluster and becomes a
+ * decision.
  *
  *-------------------------------------------------------------------------
  */

@@ -40,8 +40,8 @@ typedef enum YqOutcome
 	YQ_OUTCOME_RESERVED,		/* the node is reserved, perhaps again */
 	YQ_OUTCOME_RELEASED,		/* an existing reservation is no longer wanted */
 	YQ_OUTCOME_APPLICATION_SKIPPED, /* continue with the next application */
-	YQ_OUTCOME_QUEUE_LIMIT,		/* the request exceeds the queue's headroom, which is withheld from siblings */
-	YQ_OUTCOME_NOTHING			/* nothing; no later application of the leaf is tried, so that it cannot overtake */
+	YQ_OUTCOME_QUEUE_LIMIT,		/* the request exceeds the queue's headroom, which siblings must leave unused */
+	YQ_OUTCOME_NOTHING			/* no later application of the leaf is tried, so that none overtakes this one */
 } YqOutcome;
 
 typedef struct YqProposal

@@ -225,9 +225,9 @@ is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id
 }
 
 /*
- * Find the key of a row.  The rows are sorted by application and key.  The key is therefore
- * the key that was added last, or a key that the application had before its first row was
- * read.  Returns NULL if there is none.
+ * Find the key of a row.  The rows are sorted by application and key.  The row therefore belongs to
+ * the key that was added last, or to a key that existed before the application's first row was
+ * read.  Returns NULL if no such key exists.
  */
 static YqSchedulerKey *
 find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,
@@ -454,8 +454,8 @@ read_reservation(const YqLoaderRow *row)
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
 /*
- * Read the reservations.  Reservations that hold no longer have been deleted before, except
- * in a dry run (drop_void_reservations() in allocation_cycle.c).
+ * Read the reservations.  drop_void_reservations() in allocation_cycle.c has deleted reservations
+ * that are no longer valid, except in a dry run.
  */
 static void
 read_reservations(YqClusterLoader *loader, Datum *ids)
@@ -575,7 +575,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* -- after a cycle --------------------------------------------------------------- */
 
-/* Has the cycle served all containers of the request, and deleted its row? */
+/* Has the cycle served all containers of the request, and deleted the row of the request? */
 static bool
 is_served(const YqResourceRequest *request)
 {

@@ -112,7 +112,10 @@ apply_to_node(Following *following, YqSchedulerKey *key, const YqCycleChange *ch
 	YqCluster  *cluster = following->loaded->cluster;
 	YqClusterNode *node = yq_cluster_node(cluster, change->node);
 
-	/* if only one of the two sessions knows the node, the hierarchy has changed */
+	/*
+	 * ignore an unknown node: if only the other session knows it, a change of the hierarchy makes
+	 * this session load again
+	 */
 	if (node == NULL)
 		return;
 	remove_present_reservation(following, node);

@@ -27,7 +27,7 @@
 typedef struct YqCycleChange
 {
 	XLogRecPtr	log_position;	/* position in the write-ahead log, by which cycles are ordered */
-	const char *application_id; /* NULL: the node has no reservation any more; only "node" is set, too */
+	const char *application_id; /* NULL: the node has no reservation any more; only "node" and "log_position" are set */
 	int64		next_container; /* number of the application's next container */
 	int32		priority;		/* priority of the key */
 	int64		allocation_request_id;	/* id of the key */
@@ -74,8 +74,8 @@ extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nod
 extern void yq_cluster_check_charging(void);
 
 /*
- * Read the applications with the given ids (char *) again.  Returns false if their rows
- * contradict the rest of the cluster, such as by a second reservation of a node.
+ * Read the applications with the given ids (char *) again.  Returns false if their rows contradict
+ * the rest of the cluster, for example because a node would have two reservations.
  */
 extern bool yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids);
 
@@ -85,7 +85,7 @@ extern bool yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *
  */
 extern void yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *application);
 
-/* Read again how many applications users have.  Queues and usernames (char *) form pairs. */
+/* Read the numbers of applications again for pairs of a queue and a user (char *), which the two lists contain. */
 extern void yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const List *usernames);
 
 #endif							/* YQ_CLUSTER_LOAD_H */

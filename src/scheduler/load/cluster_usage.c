@@ -44,9 +44,9 @@ typedef enum UsageColumn
 	USAGE_QUEUE,				/* path of the queue; in counters of nodes, name of the node */
 	USAGE_LABEL,
 	USAGE_USERNAME,
-	USAGE_NODE,					/* this column and the following ones exist only in deltas */
-	USAGE_SCOPE,
-	USAGE_PACKED,
+	USAGE_NODE,					/* column of deltas only */
+	USAGE_SCOPE,				/* column of deltas only */
+	USAGE_PACKED,				/* column of deltas only */
 	USAGE_COLUMNS
 } UsageColumn;
 
@@ -74,7 +74,7 @@ find_label(const YqHierarchy *hierarchy, YqBytes label)
 	return yq_hierarchy_label(hierarchy, pnstrdup(label.data, label.length));
 }
 
-/* Find a queue by its name in a row, which is the path in nearly all rows, and a short name in others. */
+/* Find a queue by its name in a row.  Nearly all rows contain the path; the others contain a short name. */
 static YqQueue *
 queue_of(const Reading *reading, YqBytes path)
 {

@@ -37,17 +37,16 @@ typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;
 	pg_uuid_t	content;		/* unchanged if a transaction has only compacted rows of other transactions */
-	FullTransactionId compacted_before;	/* the last compaction took no rows of this and later transactions ... */
-	FullTransactionId *compacted_but; /* ... or these transactions (palloc'd) */
+	FullTransactionId compacted_before;	/* from this transaction on, the last compaction took no rows */
+	FullTransactionId *compacted_but; /* earlier transactions of which it took no rows, palloc'd */
 	int			compacted_but_count;
 } YqUsageVersion;
 
 extern YqUsageVersion yq_usage_version(Snapshot snapshot);
 
 /*
- * Has compaction since the version "known" moved only rows that the session has read?  If
- * it has, the session need not read all usage again.  Rows of the transaction seen->own
- * count as not read.
+ * Have compactions since the version "known" moved only rows that the session has read? If so, the
+ * session need not read all usage again.  Rows of the transaction seen->own count as not read.
  */
 extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
 

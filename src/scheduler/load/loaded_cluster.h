@@ -30,8 +30,8 @@ extern text *yq_container_id(const char *application_id, int32 attempt, int64 nu
 /* -- loaded cluster ------------------------------------------------------------ */
 
 /*
- * The structs of state/cluster.h know no table.  Their `source` pointers lead to what the
- * loader has to remember.  Everything lives in the memory context of the cluster.
+ * The structs of state/cluster.h contain nothing about tables.  Their `source` pointers lead to the
+ * data that the loader keeps for them.  All data are in the memory context of the cluster.
  */
 
 /* Source of an application.  The source of a request is its resource name. */
@@ -42,13 +42,13 @@ typedef struct YqLoadedApplication
 	int64		next_container; /* as in application_attempt */
 	bool		is_gone;		/* the application ended or moved during the cycle */
 	bool		is_decided;		/* the cycle has decisions for the application; see record_decisions.c */
-	bool		has_other_changes;	/* not only requests and reservations: see record/record_applications.c */
+	bool		has_other_changes;	/* changes beyond requests and reservations; see record/record_applications.c */
 	bool		is_followed;	/* the application has changed and is not settled: see cluster_load.c */
 	const YqDecision *master;	/* decision that starts its application master; see record_decisions.c */
-	int64		read_below;	/* containers of the attempt with smaller numbers were read: see user_containers.h */
+	int64		read_below;	/* the loader has read the attempt's containers below this number; see user_containers.h */
 	bool		holds_elsewhere;	/* some of its containers count for another leaf or user */
 	int			place;			/* position by id among changed applications; see record_containers.c */
-	int64	   *renumbered;		/* new numbers for next_container and later ones, see container_number.c */
+	int64	   *renumbered;		/* new numbers for containers from next_container on; see container_number.c */
 } YqLoadedApplication;
 
 #define yq_loaded(application) ((YqLoadedApplication *) (application)->source)
@@ -59,7 +59,7 @@ typedef struct YqLoadedCluster
 	struct YqClusterLoader *loader;
 	List	   *changed;		/* applications that the cycle has changed in the tables: YqClusterApplication */
 	List	   *unpaid;			/* applications without a paying project: YqClusterApplication with only id and leaf */
-	List	   *refused;		/* likewise, applications that are left out because of a failed decision */
+	List	   *refused;		/* applications with a failed decision: YqClusterApplication with only id and leaf */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that every cycle has to read again */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared yet */
@@ -107,9 +107,9 @@ typedef struct YqClusterLoader
 	HTAB	   *users;			/* by leaf and name */
 	List	   *added;			/* applications that the present reading has added: YqClusterApplication */
 	HTAB	   *held;			/* used resources of applications that are being read again, by id; otherwise NULL */
-	bool		is_contradictory;	/* the rows contradict those of other applications in the cluster */
+	bool		is_contradictory;	/* the rows contradict rows of other applications in the cluster */
 	YqClusterApplication *sorted;	/* application of the rows that are read now, or NULL */
-	int			sorted_keys;	/* number of its leading sorted keys, which existed before these rows */
+	int			sorted_keys;	/* number of this application's keys that existed before these rows */
 } YqClusterLoader;
 
 /* A row of a statement. */

@@ -18,11 +18,11 @@
 
 typedef struct YqPromotableContainer
 {
-	YqSchedulerKey key;			/* not among the keys of its application */
+	YqSchedulerKey key;			/* key of the promotion, which the application's array of keys does not contain */
 	YqContainerUpdate update;
 	YqResourceRequest requests[2];
 	YqClusterNode *node;
-	bool		is_elsewhere;	/* charging counts it for another queue or user than its application's */
+	bool		is_elsewhere;	/* charging counts the container for another queue or user than the application has */
 } YqPromotableContainer;
 
 /*

@@ -109,9 +109,8 @@ is_at_home(const YqLoaderRow *row, const YqClusterApplication *application)
 }
 
 /*
- * Mark an application that has containers which count for another leaf or user.  They may
- * change without a change of this user's counters, so each cycle reads the application
- * again.
+ * Mark an application with containers that count for another leaf or user.  Such containers may
+ * change without a change of this user's counters, so each cycle reads the application again.
  */
 static void
 mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)

@@ -3,9 +3,8 @@
  * container_number.c
  *	  Free numbers for new containers.
  *
- * A cycle may check hundreds of thousands of ids at once.  Nearly all of them are free,
- * and they are in ascending order.  Each index is therefore scanned forward once, as in
- * charging.
+ * A cycle may check hundreds of thousands of ids.  Nearly all of them are free, and they are in
+ * ascending order.  Each index is therefore scanned forward once, as in charging.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,7 +66,7 @@ attempt_of(const YqClusterApplication *application)
 	return (Attempt) {application->application_id, yq_loaded(application)->attempt};
 }
 
-/* Return the id of a container.  The result is valid until two calls later. */
+/* Return the id of a container.  The result is valid until the function has been called twice more. */
 static text *
 make_name(Names *names, Attempt attempt, int64 number)
 {
@@ -100,7 +99,7 @@ is_known_number(Names *names, Attempt attempt, int64 number)
 	return false;
 }
 
-/* Numbers of an application that were skipped because they are in use: how many, and the first. */
+/* Skipped numbers of an application, which were in use: how many there are, and the first of them. */
 typedef struct Known
 {
 	int			count;
@@ -157,9 +156,9 @@ yq_container_numbers_take(const char *application_id, int32 attempt_number, int6
 /* -- numbers that were taken while the cycle decided ------------------------------ */
 
 /*
- * Return the first number that was not taken while the cycle decided.
- * allocate_opportunistic() takes numbers under the leaf's lock, which the cycle did not
- * hold then, but holds now.
+ * Return the first number that was not taken while the cycle decided.  allocate_opportunistic()
+ * takes numbers under the leaf's lock.  While deciding, the cycle did not hold this lock; now it
+ * does.
  */
 static int64
 first_left(YqIndexScan *attempts, AttrNumber column, const YqClusterApplication *application)
@@ -234,7 +233,7 @@ renumber_older(Names *names, YqDecision *decision)
 	warn_of_taken_number(attempt_of(application), &known);
 }
 
-/* Renumber the new containers of applications of which some numbers are in use. */
+/* Renumber the new containers of each application that has numbers in use. */
 static void
 renumber_new(Names *names, const List *applications)
 {

@@ -118,10 +118,11 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"AND NOT EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id AND u.is_running) "
 
 /*
- * End of a WITH list that has the containers to end as "running", and their times of expiry
- * as ends_at of "due".  A container ends at its expiry, even if the expiry is noticed later.
- * The application of an OPPORTUNISTIC container gets a decision, because it may already know
- * the container from the reply to a call.  The text is SchedulerUtils.EXPIRED_CONTAINER.
+ * End of a WITH list that ends containers.  The list has defined "running", the containers to end,
+ * and "due", whose column ends_at contains their times of expiry.  A container ends at its expiry,
+ * even if the expiry is noticed later.  The application of an OPPORTUNISTIC container gets a
+ * decision, because it may already know the container from the reply to a call.  The diagnostics
+ * are the text of SchedulerUtils.EXPIRED_CONTAINER.
  */
 #define END_RUNNING \
 	"told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \

@@ -64,10 +64,10 @@ yq_preempted_containers_make(int room)
 /* -- statements ------------------------------------------------------------------------ */
 
 /*
- * Beginning of a statement about containers ($1 to $5) that have not changed since the
- * caller read them.  "running" locks these containers, and contains each with its position
- * in the caller's columns.  "arrays" are further arrays, and "columns" are their names;
- * both lists begin with a comma.
+ * Beginning of a statement about containers ($1 to $5) that have not changed since the caller read
+ * them.  "running" locks these containers, and contains them with their positions in the caller's
+ * columns.  "arrays" are further arrays, and "columns" are their names; both lists begin with a
+ * comma.
  */
 #define RUNNING_WITH(arrays, columns) \
 	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5" arrays ") WITH ORDINALITY " \

@@ -15,7 +15,10 @@
 
 #define YQ_PREEMPTION_REASON_FIGURES 5
 
-/* Selector and amounts by which a round decided when the container's time to end by itself was over. */
+/*
+ * Selector and amounts that made a round preempt a container, after the container's time to end by
+ * itself was over.
+ */
 typedef struct YqPreemptionReason
 {
 	const char *selector;
@@ -34,7 +37,7 @@ typedef struct YqPreemptedContainers
 	const YqPreemptionReason **reasons; /* reasons from a round; NULL: the column is absent */
 	TimestampTz *marked_at;		/* present together with reasons */
 	const char **needed_by_applications;	/* applications that get the resources; NULL: absent */
-	const char **needed_by_queues;	/* full paths of these applications' queues */
+	const char **needed_by_queues;	/* full paths of the queues of these applications; NULL: absent */
 	const char *round;			/* round that leaves out failing containers (refusal.h); NULL: failures are errors */
 } YqPreemptedContainers;
 
@@ -106,7 +109,7 @@ extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *
 /* State of a container before it ends. */
 typedef struct YqUnfetchedContainer
 {
-	bool		is_unfetched;	/* the start is not acknowledged; if false, the next member is not set */
+	bool		is_unfetched;	/* the start is not acknowledged; if false, asked_label is not set */
 	const char *asked_label;	/* label of its request; NULL: the container is not requested again */
 } YqUnfetchedContainer;
 

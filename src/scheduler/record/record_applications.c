@@ -148,12 +148,12 @@ yq_completed_application_note(const char *application_id)
  * nodes.  They record each change of a request, counter or reservation as a row.  A session
  * can apply such a row faster than it can read the application again.
  *
- * The last change of a request contains its current state, so the order of the cycles
- * matters.  Transaction numbers do not show this order, because a transaction may get its
- * number long before its cycle takes the scheduler's lock.  Positions in the write-ahead
- * log do.  A cycle takes such a position under the lock, writes its rows after the
- * position, and holds the lock until its transaction has ended.  A session compares only
- * rows that are newer than its cluster, so all their positions are of the present log.
+ * The last change of a request contains its current state, so the order of the cycles matters.
+ * Transaction numbers do not show this order, because a transaction may get its number long before
+ * its cycle takes the scheduler's lock.  Rows therefore contain a position in the write-ahead log.
+ * A cycle reads this position under the lock, before it writes its rows, and holds the lock until
+ * its transaction has ended.  A session compares only rows that are newer than its cluster, so all
+ * their positions belong to the present log.
  */
 
 /* Limit on the applications that a cycle records one by one.  Above it, other sessions load the whole cluster again. */
@@ -162,7 +162,7 @@ yq_completed_application_note(const char *application_id)
 /* Limit on the changed requests of an application.  Above it, other sessions read the application again. */
 #define MOST_REQUESTS 20
 
-/* -- other changes than those of requests and reservations ---------------------------- */
+/* -- changes other than changes of requests and reservations ---------------------------- */
 
 static bool
 changes_more(const YqDecision *decision)

@@ -186,8 +186,8 @@ yq_update_events_record(const YqCluster *cluster, const List *applications)
 #define MILLISECONDS(n) (INT64CONST(n) * 1000)
 
 /*
- * The low bounds distinguish calls that are served at once, the high bounds requests that
- * wait for many heartbeats.
+ * The low bounds are for requests that a call serves immediately.  The high bounds are for requests
+ * that wait for many heartbeats.
  */
 const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT] = {
 	MILLISECONDS(10), MILLISECONDS(50), MILLISECONDS(100), MILLISECONDS(250), MILLISECONDS(500),
@@ -280,7 +280,7 @@ yq_opportunistic_count_write(const YqOpportunisticCount *count)
 
 /* -- record containers --------------------------------------------------------- */
 
-/* Appends rows directly to the tables, because hundreds of thousands of rows may be written at once. */
+/* Appends rows directly to the tables, because a cycle may write hundreds of thousands of rows. */
 
 /* Number of rows that are collected, and then written together. */
 #define ROWS_PER_FLUSH 1000

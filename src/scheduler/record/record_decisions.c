@@ -397,7 +397,7 @@ write_events(void *argument, int first, int count)
 	}
 }
 
-/* Hold back what a failed decision concerns: the container of an update, or the application of a new container. */
+/* Hold back the subject of a failed decision: the container of an update, or the application of a new container. */
 static void
 refuse(void *argument, int subject, const ErrorData *error)
 {
@@ -498,7 +498,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	yq_row_update_write(update);
 }
 
-/* Write the reservations.  If the node's row belongs to an application that is no longer ACTIVE, it is replaced. */
+/* Write the reservations.  A row of the node is replaced if it belongs to an application that is no longer ACTIVE. */
 static void
 write_reservations(const YqCluster *cluster)
 {

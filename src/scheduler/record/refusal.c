@@ -101,8 +101,8 @@ do_part(void *argument)
 }
 
 /*
- * Do the work of these subjects, as far as it does not fail.  The work of earlier subjects
- * has already been done, because some subjects fail only together with an earlier one.
+ * Do the work of the subjects that do not fail.  The work of earlier subjects has been done before,
+ * because some subjects fail only together with an earlier one.
  */
 static void
 do_what_can_be(void *argument)

@@ -20,11 +20,10 @@
 /*
  * The scheduler's lock admits one allocation cycle at a time.
  *
- * A cycle holds the lock exclusively until its transaction ends, so that the next cycle
- * sees all its decisions.  Transactions that change requests share the lock with each
- * other, but not with a cycle.  A transaction that changes or removes a node also holds
- * it exclusively.  The lock is taken before the locks of queue_lock.h.  Containers
- * start and finish without it.
+ * A cycle holds the lock exclusively until its transaction ends, so that the next cycle sees all
+ * its decisions.  Transactions that change requests share the lock with each other, but not with a
+ * cycle.  A transaction that changes or removes a node also holds the lock exclusively.  The lock
+ * is taken before the locks of queue_lock.h.  Containers start and finish without it.
  */
 
 /* ExclusiveLock for a cycle or a change of nodes, ShareLock for changes of requests. */

@@ -197,9 +197,9 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 }
 
 /*
- * Choose the action for a change of size.  A requested decrease may be rounded up to the
- * current allocation.  The action is then still a decrease, which changes only the version;
- * Hadoop also decides by the type of the request.
+ * Choose the action for a change of size.  A requested decrease may be rounded up to the current
+ * allocation.  The action is then still a decrease, which changes only the version, because Hadoop
+ * decides by the type of the request.
  */
 static YqUpdateAction
 action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)

@@ -4,12 +4,11 @@
  *	  Updates of running containers: another size, or another execution type
  *	  (semantics/allocation 8).  Decisions follow Hadoop 3.4.1.
  *
- * A decrease and a demotion to OPPORTUNISTIC take effect at once.  An increase and a
- * promotion to GUARANTEED wait in yquota.container_update for an allocation cycle.  The
- * cycle treats each of them as a separate scheduler key, which requests one container
- * of the missing amount on the container's node only.  When an update takes effect, it
- * becomes a CONTAINER_UPDATE event in container_event, which raises the version of the
- * container by one.
+ * A decrease and a demotion to OPPORTUNISTIC take effect immediately.  An increase and a promotion
+ * to GUARANTEED wait in yquota.container_update for an allocation cycle.  The cycle treats each of
+ * them as a separate scheduler key, which requests one container of the missing amount on the
+ * container's node only.  When an update takes effect, it becomes a CONTAINER_UPDATE event in
+ * container_event, which raises the version of the container by one.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +30,7 @@ typedef struct YqUpdateRequest
 	int64		allocation_request_id;	/* allocation request id of the container */
 } YqUpdateRequest;
 
-/* Reason of a refusal, in Hadoop's words except for the last one. */
+/* Reason of a refusal.  Hadoop has all of these reasons except the last one. */
 typedef enum YqUpdateRefusal
 {
 	YQ_UPDATE_ACCEPTED,

@@ -4,9 +4,9 @@
  *	  Interceptors: functions that check requests of application masters before the
  *	  decision, and responses before they are returned.
  *
- * A session reads the list of interceptors from the newest committed rows.  Each call looks
- * up the function by its name, with the rights of the caller.  A replaced function therefore
- * takes effect at once.
+ * A session reads the list of interceptors from the newest committed rows.  Each call looks up the
+ * function by its name, with the rights of the caller.  A replaced function therefore takes effect
+ * immediately.
  *
  *-------------------------------------------------------------------------
  */
@@ -197,7 +197,10 @@ check_owner(Oid function, const Call *call)
 				 errhint("Have a superuser review and own it, or delete its row of yquota.request_interceptor.")));
 }
 
-/* Find the function of a call; its owner must be trusted, and the acting role must have the right to call it. */
+/*
+ * Find the function of a call.  The function's owner must be trusted, and the acting role must have
+ * the right to call it.
+ */
 static Oid
 find_function(const Call *call)
 {

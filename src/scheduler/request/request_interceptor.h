@@ -34,9 +34,9 @@ typedef enum YqRequestPart
 {
 	YQ_PART_REQUESTS,			/* yquota.container_request[] */
 	YQ_PART_UPDATES,			/* yquota.container_update_request[] */
-	YQ_PART_BLACKLIST_ADDITIONS,	/* text[], like the next two parts */
-	YQ_PART_BLACKLIST_REMOVALS,
-	YQ_PART_RELEASES,
+	YQ_PART_BLACKLIST_ADDITIONS,	/* text[] */
+	YQ_PART_BLACKLIST_REMOVALS, /* text[] */
+	YQ_PART_RELEASES,			/* text[] */
 	YQ_REQUEST_PARTS
 } YqRequestPart;
 

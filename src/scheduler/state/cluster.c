@@ -471,10 +471,7 @@ yq_cluster_wanted_key(YqClusterApplication *application, int from)
 
 	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
 		at = application->keys[at]->wanted_from;
-	/*
-	 * let the next search skip these keys, so that all searches together visit each key
-	 * only a few times
-	 */
+	/* let the next search skip these keys, so that all searches of a cycle visit each key only a few times */
 	while (from < at)
 	{
 		int			next = application->keys[from]->wanted_from;
@@ -538,7 +535,7 @@ yq_cluster_prepare(YqCluster *cluster)
 		if (queue->is_leaf)
 			prepare_leaf(cluster, queue);
 	}
-	/* pending resources of queues are known now */
+	/* order the queues now, because their pending resources are known */
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
 		yq_order_set_used(cluster, &cluster->queues[i]);
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)

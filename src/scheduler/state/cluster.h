@@ -186,7 +186,7 @@ typedef struct YqContainerUpdate
 	bool		is_promotion;
 	bool		is_by_rule;		/* a promotion that no application has requested: see load/promotable_containers.h */
 	int64		ran;			/* for a promotion by rule: running time, microseconds */
-	const int64 *present;		/* present allocation; NULL if the next field is NULL */
+	const int64 *present;		/* present allocation; NULL if "allocation" is NULL */
 	const int64 *allocation;	/* allocation afterwards; NULL: the update is no longer wanted */
 } YqContainerUpdate;
 
@@ -218,8 +218,8 @@ typedef struct YqSchedulerKey
 	int64		opportunities;	/* scheduling opportunities */
 	int64		missed_non_partitioned; /* opportunities since an assignment in the default partition */
 	int64		re_reservations;
-	YqRequestCounters written;	/* values of the last three counters as loaded or written */
-	int			wanted_from;	/* no key between this key and the key at that position wants a container */
+	YqRequestCounters written;	/* values of the three counters when they were last loaded or written */
+	int			wanted_from;	/* no key between this key and the key at position wanted_from wants a container */
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
@@ -276,7 +276,7 @@ typedef struct YqKillableContainer
 	int			label;			/* label for which the container counts */
 	const int64 *amounts;
 	bool		is_killed;		/* killed by this cycle */
-	struct YqKillableContainer *next;	/* next of its node, or of the decision that kills it; NULL for none */
+	struct YqKillableContainer *next;	/* next container of the node, or of the decision that kills it; NULL: none */
 } YqKillableContainer;
 
 typedef enum YqDecisionKind

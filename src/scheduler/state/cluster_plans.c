@@ -42,7 +42,7 @@ follow_plan(YqCluster *cluster, YqClusterQueue *plan, List **changed, List **cam
 		*changed = lappend(*changed, queue);
 		changes++;
 	}
-	/* sort all children, because the ranks of several queues change at once */
+	/* sort all children, because several ranks may have changed together */
 	if (changes > 0)
 		yq_order_children(cluster, plan);
 }

@@ -50,9 +50,9 @@ extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueu
 extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
 
 /*
- * Set the counted usage of a queue.  The usage of a parent excludes killable
- * containers, because its children may take their resources.  The usage of a leaf
- * includes them, because a leaf cannot preempt its own containers (AbstractCSQueue).
+ * Set the counted usage of a queue.  The usage of a parent excludes killable containers, because
+ * the parent's children may take their resources.  The usage of a leaf includes them, because a
+ * leaf cannot preempt its own containers (AbstractCSQueue).
  */
 extern void yq_queue_set_counted(const YqCluster *cluster, const YqClusterQueue *queue, int label, int64 *counted);
 
