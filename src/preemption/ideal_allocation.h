@@ -51,9 +51,8 @@ extern void yq_obtain_deduct_selected(YqPreemption *state);
  * Compute the figures of all queues on all labels, and append to the lists of underserved
  * queues.  The amounts that queues must give up depend on what is left of the budget.
  *
- * With counts_reserved, reservations count as pending, and the whole excess must be given
- * up at once.  With balances_satisfied, the ideal allocation of a leaf may exceed its
- * guarantee.
+ * With counts_reserved, reservations count as pending, and the whole excess must be given up in one
+ * round.  With balances_satisfied, the ideal allocation of a leaf may exceed its guarantee.
  */
 extern void yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool balances_satisfied);
 

@@ -206,8 +206,8 @@ make_figures(const Contest *contest)
 }
 
 /*
- * Exclude the masters of active applications: they are not given up, and they do not count
- * against limits.  Their size is also deducted from the amount to divide.
+ * Exclude the masters of active applications.  Masters are not given up, and do not count against
+ * limits.  Their size is also deducted from the amount to divide.
  */
 static void
 set_aside_masters(const Contest *contest, int64 *divided)
@@ -424,9 +424,9 @@ is_above_limit(const Contest *contest, const YqPreemptionApplication *applicatio
 }
 
 /*
- * Limit what the giver loses to an application that has the same priority and another user.
- * The limit is the amount by which the giver's user exceeds the user limit.  Each user
- * loses this surplus only once.
+ * Limit what the giver loses to an application that has the same priority and another user.  The
+ * limit is the amount by which the giver's user exceeds the user limit.  A user loses this surplus
+ * only once.
  */
 static void
 limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, int64 *given)
@@ -447,7 +447,10 @@ limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, i
 	}
 }
 
-/* Let the giver lose what the taker wants, as far as the giver may lose it (semantics/preemption 7.4). */
+/*
+ * Let the giver lose the amount that the taker wants, or the part of it that the giver may lose
+ * (semantics/preemption 7.4).
+ */
 static void
 match(const Contest *contest, const YqPreemptionApplication *taker, const YqPreemptionApplication *giver)
 {

@@ -56,7 +56,7 @@ typedef struct YqLoadedPreemption
 	HTAB	   *marks;			/* YqPreemptionMark entries that are still valid; NULL if there are none */
 	bool		has_told;		/* some marks are killable or advised */
 	List	   *forgotten;		/* ids (char *) of containers whose marks this round deletes */
-	List	   *ignored;		/* as above; the resource manager has not ended these containers in time */
+	List	   *ignored;		/* ids (char *) of containers that the resource manager has not ended in time */
 	TimestampTz recorded_at;	/* clock time at which ends of containers are recorded; DT_NOBEGIN: not yet */
 	struct YqPreemptionLoader *loader;
 } YqLoadedPreemption;
@@ -68,9 +68,9 @@ typedef struct YqPreemptionLoader
 	YqPreemptionQueue **queues;	/* by number of the queue in the hierarchy; NULL: not in the state */
 	bool	   *is_wanted;		/* by number of the queue in the state: the leaf's data are being added now */
 	HTAB	   *nodes;			/* owned by preemption_applications.c */
-	HTAB	   *applications;	/* used by preemption_applications.c, as are the next two members */
-	HTAB	   *users;
-	List	   *found;			/* YqPreemptionApplicationEntry elements of the wanted leaves */
+	HTAB	   *applications;	/* used by preemption_applications.c */
+	HTAB	   *users;			/* used by preemption_applications.c */
+	List	   *found;			/* YqPreemptionApplicationEntry elements; used by preemption_applications.c */
 	HTAB	   *reserved_at;	/* used by preemption_loader.c; NULL: not read yet */
 } YqPreemptionLoader;
 

@@ -137,8 +137,8 @@ take_of_application(Search *search, YqPreemptionApplication *application)
 }
 
 /*
- * Take application masters after all other containers, until they no longer exceed the
- * share of the leaf that masters may keep.
+ * Take application masters after all other containers, until the remaining masters fit in the share
+ * of the leaf that masters may keep.
  */
 static void
 take_masters(Search *search)
@@ -371,8 +371,8 @@ plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 }
 
 /*
- * Choose the containers again, and select them if they make room.  If they do not, each
- * leaf gets back the amounts of its containers, but the budget does not.
+ * Choose the containers again, and select them if they make room.  If they do not, add their
+ * amounts to what their leaves may lose again.  As in Hadoop, the budget stays reduced.
  */
 static void
 carry_out(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node)

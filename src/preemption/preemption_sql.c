@@ -334,8 +334,8 @@ is_same_round(const YqPreemptionRoundRow *a, const YqPreemptionRoundRow *b)
 }
 
 /*
- * Take the lock, and compute the round again if the data have changed since.  Returns NULL
- * if rounds have been turned off.  Also returns NULL if another round has been recorded for
+ * Take the lock, and compute the round again if the data have changed in the meantime.  Returns
+ * NULL if rounds have been turned off.  Also returns NULL if another round has been recorded for
  * this time or, when the time was read from the clock, for a later time.
  */
 static YqLoadedPreemption *
@@ -381,7 +381,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	yq_cluster_check_charging();
 	configuration = yq_preemption_configuration();
 	last = yq_preemption_last_round();
-	/* read the clock after the last round: otherwise a round that has just been committed could be later */
+	/* read the clock only now, so that the last round, which was read above, cannot be later */
 	as_of = PG_ARGISNULL(0) ? yq_clock_now() : PG_GETARG_TIMESTAMPTZ(0);
 	check_time(&last, as_of);
 	if (configuration.off_because != NULL)

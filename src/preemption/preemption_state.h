@@ -85,9 +85,9 @@ typedef struct YqPreemptionSettings
 } YqPreemptionSettings;
 
 /*
- * The amounts of a queue on the nodes of a label.  The loader sets the members before the
- * figures.  It sets pending amounts only for leaves; yq_preemption_prepare() adds them up
- * for parents.  The selectors compute the figures, which are those of the last selector.
+ * The amounts of a queue on the nodes of a label.  The loader sets the first members; the selectors
+ * compute the figures below, and each selector replaces them.  The loader sets pending amounts only
+ * for leaves; yq_preemption_prepare() adds them up for parents.
  */
 typedef struct YqPreemptionQueueLabel
 {
@@ -122,8 +122,8 @@ typedef struct YqPreemptionQueue
 	YqPreemptionQueueLabel *labels; /* by number */
 	int32		relative_priority;	/* 0 unless the parent respects priorities */
 	bool		is_leaf;
-	bool		is_disabled;	/* by disable_preemption of this queue or of an ancestor */
-	bool		is_intra_disabled;	/* also if intra-queue preemption is disabled for this queue, or for all queues */
+	bool		is_disabled;	/* disable_preemption of this queue or of an ancestor is set */
+	bool		is_intra_disabled;	/* intra-queue preemption, or all preemption, is disabled for this queue */
 	const char *disabled_by;	/* path of the disabling queue, or name of the disabling property; NULL: not disabled */
 	const char *intra_disabled_by;	/* queue or property that disables intra-queue preemption; NULL: not disabled */
 	bool		has_priority_over_any;	/* the queue has priority over some leaf; set by queue_priority_selector.c */
@@ -143,8 +143,8 @@ typedef struct YqPreemptionQueue
 } YqPreemptionQueue;
 
 /*
- * The amounts of a user of a leaf on a label.  The loader sets the first members,
- * intra_queue_selector.c the figures.
+ * The amounts of a user of a leaf on a label.  The loader sets the first members, and
+ * intra_queue_selector.c computes the figures.
  */
 typedef struct YqPreemptionUserLabel
 {
@@ -168,7 +168,10 @@ typedef struct YqPreemptionUser
 	YqPreemptionUserLabel *labels;	/* by number */
 } YqPreemptionUser;
 
-/* The amounts of an application on a label.  The loader sets the first members, intra_queue_selector.c the figures. */
+/*
+ * The amounts of an application on a label.  The loader sets the first members, and
+ * intra_queue_selector.c computes the figures.
+ */
 typedef struct YqPreemptionApplicationLabel
 {
 	int64	   *used;			/* used by containers; reservations do not count */

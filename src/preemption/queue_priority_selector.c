@@ -281,8 +281,8 @@ promised_to(const Search *search, const YqPreemptionQueue *leaf, int label)
 }
 
 /*
- * Does a leaf have its guarantee?  Its reservations do not count as used.  Reservations for
- * which this selector makes room do count.
+ * Does a leaf have its guarantee?  Among its reservations, only those for which this selector makes
+ * room count as used.
  */
 static bool
 is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
