@@ -16,11 +16,11 @@
 
 /* Decide whether an application may have OPPORTUNISTIC containers. */
 
-/* The rule by which an application gets no containers.  If there is no such rule, all fields are NULL. */
+/* The rule that keeps an application from getting containers.  If there is no such rule, all fields are NULL. */
 typedef struct YqOpportunisticStop
 {
 	const char *rule;
-	const char *at;				/* queue or project whose rule it is; may be NULL */
+	const char *at;				/* queue or project to which the rule belongs; may be NULL */
 } YqOpportunisticStop;
 
 /* Name of the rule that refuses containers while opportunistic allocation is switched off. */
@@ -63,7 +63,7 @@ typedef struct YqOpportunisticAnswer
 	Datum	   *container_ids;	/* ids of the containers, as text; "allocations" has the same length */
 	Datum	   *allocations;	/* yquota.resource */
 	bool		is_repeated;	/* the previous call had the same response id; nothing has been decided again */
-	YqOpportunisticStop stop;	/* rule by which the application gets no containers at all */
+	YqOpportunisticStop stop;	/* rule that keeps the application from getting any containers */
 	YqSharingRefusals refusals; /* containers refused because of sharing limits */
 	int64	  **sizes;			/* per request: size of a container, in native units per type */
 } YqOpportunisticAnswer;

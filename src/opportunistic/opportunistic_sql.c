@@ -311,7 +311,10 @@ return_container(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, int
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Add a row with the rule by which the application gets no containers.  The queue is NULL if it is not known. */
+/*
+ * Add a row with the rule that keeps the application from getting containers.  The queue is NULL if
+ * it is not known.
+ */
 static void
 return_stop(ReturnSetInfo *result, const char *application_id, const char *queue, const char *rule, const char *at)
 {

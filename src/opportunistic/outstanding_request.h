@@ -106,10 +106,9 @@ extern void yq_outstanding_request_note(YqOpportunisticContainers *containers, i
 										  YqLocality locality, const char *place);
 
 /*
- * Subtract containers from their requests, beginning with the container at index
- * "from".  Each container decreases the number of wanted containers of its request by
- * one, and likewise the number for its place.  If no container is wanted any more, the request also loses
- * all its places.
+ * Subtract containers from their requests, beginning with the container at index "from".  Each
+ * container decreases the number of wanted containers of its request by one, and the number for its
+ * place by one.  When a request wants no more containers, all its places are removed.
  */
 extern void yq_outstanding_request_serve(YqOutstandingRequests *requests,
 										   const YqOpportunisticContainers *containers, int from);

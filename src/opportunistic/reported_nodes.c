@@ -381,7 +381,7 @@ sort_nodes(Row *row, const YqHierarchy *hierarchy, const YqAllocationSettings *s
 	MemoryContextDelete(own);
 }
 
-/* Must a new list be made?  After the clock was set back, it must be made at once. */
+/* Must a new list be made?  After the clock was set back, a new list must be made immediately. */
 static bool
 is_due(const Row *row, const YqAllocationSettings *settings, TimestampTz now)
 {
@@ -540,9 +540,9 @@ read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 }
 
 /*
- * Read a node.  If it has slots, the call reads it under its lock.  If it has none, the
- * call neither waits for the lock nor keeps it, because the node gets no slots before
- * its next report.
+ * Read a node.  Slots of the node are taken only under its lock, so the call locks a node with
+ * slots and reads it again if necessary.  For a node without slots, the call neither waits for the
+ * lock nor keeps it, because the node gets no slots before its next report.
  */
 static void
 read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate, bool waits)
@@ -570,7 +570,7 @@ find_node(YqReportedNodes *nodes, const char *name, bool is_candidate, bool wait
 		return node;
 	node->load.name = pstrdup(name);
 	node->is_listed = node->is_passed = false;
-	/* after a missed lock the call decides again, so nothing needs to be read any more */
+	/* read nothing after a missed lock, because the call will decide again */
 	if (nodes->locks->has_missed)
 		return node;
 	read_locked(nodes, node, is_candidate, waits);

@@ -89,7 +89,7 @@ typedef struct YqAnywhereOrder
 {
 	bool		has_seed;		/* true: the positions are computed from the seed; false: they are random */
 	int64		seed;
-	const int32 *starts;		/* recorded positions to be used instead; NULL: none */
+	const int32 *starts;		/* recorded positions, which are used instead of computed ones; NULL: none */
 	int			start_count;
 } YqAnywhereOrder;
 

@@ -142,11 +142,10 @@ yq_container_queue_room(const YqContainerQueue *queue)
 }
 
 /*
- * Does the node have room for an OPPORTUNISTIC container?  The container may use memory
- * beyond the node's size, if that much allocated memory is not used.  Virtual memory
- * has the same ratio to memory for the node and for containers, so its check would
- * never allow this.  Virtual memory is therefore checked only if the room is not larger
- * than the unallocated memory.
+ * Does the node have room for an OPPORTUNISTIC container?  Memory that is allocated but not used is
+ * room, too, even beyond the node's size.  The node and its containers have the same ratio of
+ * virtual memory to memory, so a check of virtual memory would never allow this.  Virtual memory is
+ * therefore checked only if the room is not larger than the unallocated memory.
  */
 static bool
 has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)

@@ -10,11 +10,11 @@
  * node is its size less the allocations of its running containers.  Only memory,
  * virtual memory and cores count.
  *
- * Unlike in Hadoop, OPPORTUNISTIC containers may have more room if the measured use of
- * the node is reported (node_container.h).  They have no room while the measured use
- * exceeds a preemption threshold.  Whether a GUARANTEED container starts, and how much
- * room other containers make for it, depends only on the allocations.  Other containers
- * also free what is allocated beyond the node's size.
+ * Unlike in Hadoop, OPPORTUNISTIC containers may have more room if the measured use of the node is
+ * reported (node_container.h).  They have no room while the measured use exceeds a preemption
+ * threshold.  Whether a GUARANTEED container starts, and how much room other containers make for
+ * it, depends only on the allocations.  If more is allocated than the node has, the other
+ * containers free this excess, too.
  *
  * Settings may choose orders other than Hadoop's for starting OPPORTUNISTIC containers
  * and for killing running ones (node_container.h).
@@ -74,8 +74,8 @@ extern void yq_container_queue_shed(YqContainerQueue *queue, int limit);
 extern YqNodeAmounts yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer *container);
 
 /*
- * Would this GUARANTEED container start at once if it were the last in its queue,
- * without pausing or killing other containers?
+ * Would this GUARANTEED container start immediately if it were the last in its queue, without
+ * pausing or killing other containers?
  */
 extern bool yq_container_queue_starts_at_once(const YqContainerQueue *queue, const YqNodeContainer *container);
 

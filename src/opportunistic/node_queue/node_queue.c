@@ -3,9 +3,9 @@
  * node_queue.c
  *	  Applies calls about a node to its queue.
  *
- * The lock of a node is an object lock on yquota.node_queue, and is visible as such in
- * pg_locks.  The object is the hash value of the node's name.  It is taken after the
- * locks of cycles and leaves, and before any container.
+ * The lock of a node is an object lock on yquota.node_queue, and is visible as such in pg_locks.
+ * The object is the hash value of the node's name.  A call takes this lock after the locks of
+ * cycles and leaves, and before any container.
  *
  *-------------------------------------------------------------------------
  */
@@ -113,9 +113,9 @@ leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reaso
 }
 
 /*
- * Record the amounts that a container frees at an instant.  A container that began to
- * run after the report was not measured.  It counts only if it was killed or paused
- * because of the measured use.
+ * Record the amounts that a container frees at an instant.  A container that began to run after the
+ * report was not measured.  Such a container counts only if it was killed or paused because of the
+ * measured use.
  */
 static void
 note_freed(YqNodeQueue *queue, const YqNodeQueueRow *row, TimestampTz at)
@@ -575,7 +575,10 @@ add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **chang
 		add_row(queue, row);
 }
 
-/* Add the rows as the next call will find them.  The container "promoted" is added as GUARANTEED; NULL: none. */
+/*
+ * Add the rows in the state in which the next call will find them.  The container "promoted" is
+ * added as GUARANTEED; it may be NULL.
+ */
 static void
 add_rows(YqNodeQueue *queue, YqNodeQueueRow *promoted)
 {

@@ -113,8 +113,8 @@ is_decided_about(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 }
 
 /*
- * Add the action that follows from the container's state to the result.  It is left out
- * if a decision of this call is about the container.
+ * Add the action that follows from the container's state to the result.  The action is left out if
+ * a decision of this call is about the container.
  */
 static void
 return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *row)
@@ -293,9 +293,8 @@ return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *conta
 }
 
 /*
- * Repeat what still applies of the answer of the first call.  The answer consists of
- * the action for the arrived container and the actions for containers that make room
- * for it.
+ * Repeat the actions of the first call's answer that still apply.  They are for the arrived
+ * container, and for containers that make room for it.
  */
 static void
 return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
@@ -574,7 +573,10 @@ is_gone(const YqNodeQueueRow *row)
 static void
 end_gone(YqNodeQueue *queue, const char *const *ids, int count)
 {
-	/* no rows are added here; rows that start here are not acknowledged, so is_gone() is false for them */
+	/*
+	 * the loop adds no rows, and is_gone() is false for containers that it starts, because no agent
+	 * has acknowledged them
+	 */
 	for (int i = 0; i < list_length(queue->rows); i++)
 	{
 		YqNodeQueueRow *row = list_nth(queue->rows, i);
@@ -619,7 +621,7 @@ yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
 
 /* -- room ---------------------------------------------------------------------------------- */
 
-/* Amounts of a resource type at the node from which its room is computed, except the measured use. */
+/* Amounts of a resource type from which the node's room is computed.  The measured use is not among them. */
 typedef struct TypeRoom
 {
 	const char *name;
