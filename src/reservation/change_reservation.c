@@ -41,7 +41,7 @@ typedef struct Change
 	YqReservationVerdict access;	/* whether the user may perform the operation */
 	YqRecordedReservation next; /* version, queue, user and project that will be written */
 	const YqPlanReservation *placed;	/* the placed reservation; NULL: write nothing */
-	bool		is_due;			/* add the queue at once, because the next round may come too late */
+	bool		is_due;			/* add the queue in this call, because the next round may come too late */
 } Change;
 
 /* -- the plan and its reservation ---------------------------------------------------- */
@@ -83,7 +83,7 @@ lock_plan_of_reservation(Change *change)
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
 }
 
-/* Does the reservation arrive before the next round of the follower?  Then a round runs at once. */
+/* Does the reservation arrive before the next round of the follower?  If so, the call runs a round. */
 static bool
 is_due(const Change *change)
 {
@@ -164,7 +164,10 @@ check_system(const Change *change)
 
 /* -- reasons of a failure ---------------------------------------------------------------- */
 
-/* Refuse, and report the amounts of the user's share.  "besides" names another reason that is possible. */
+/*
+ * Refuse, and report the amounts of the user's share.  "besides" is the beginning of the message,
+ * which may name another possible reason.
+ */
 static YqReservationVerdict
 refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *besides, const char *when, float4 share)
 {
@@ -228,7 +231,7 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 		case YQ_PLAN_CAPACITY:
 			return yq_reservation_refuse("capacity", "the plan has too little left at the place found");
 		case YQ_PLAN_INSTANTANEOUS:
-			/* CapacityOverTimePolicy does not distinguish these two reasons */
+			/* name both possible reasons, because CapacityOverTimePolicy does not distinguish them */
 			return refuse_by_share(change, plan, "instantaneous_max_capacity", "the plan has too little left at the place found, or ",
 								   "at an instant", plan->instantaneous_share);
 		case YQ_PLAN_AVERAGE:

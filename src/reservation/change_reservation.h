@@ -30,17 +30,17 @@ typedef struct YqReservationCall
 	const char *project;		/* only for submissions; NULL: a dry run without a project */
 	YqSubject	subject;
 	HeapTupleHeader definition; /* value of yquota.reservation_contract; NULL: none given; not used for deletions */
-	Datum		multipliers;	/* array of yquota.price by which a dry run is quoted; 0: the known ones */
+	Datum		multipliers;	/* array of yquota.price from which a dry run is quoted; 0: the known multipliers */
 	bool		is_dry_run;
 } YqReservationCall;
 
 typedef struct YqReservationAnswer
 {
 	YqReservationVerdict verdict;
-	const YqHierarchy *hierarchy;	/* the hierarchy whose resource types the verdict's amounts have */
+	const YqHierarchy *hierarchy;	/* hierarchy whose resource types are the types of the verdict's amounts */
 	TimestampTz at;				/* time at which the reservation was accepted or ended; not set after a refusal */
-	TimestampTz start;			/* first start of an accepted reservation; the next member is its last end */
-	TimestampTz end;
+	TimestampTz start;			/* first start of an accepted reservation */
+	TimestampTz end;			/* last end of an accepted reservation */
 	const char *quoted_cost;	/* quoted cost as a decimal number; NULL: not known, or no placement was found */
 	HeapTupleHeader with_later_deadline;	/* for a refused dry run: an acceptable definition, or NULL */
 	HeapTupleHeader with_fewer_containers;

@@ -216,7 +216,7 @@ compare_applications(const YqFollowedApplication *a, const YqFollowedApplication
 	return a->queue != b->queue ? a->queue - b->queue : strcmp(a->application_id, b->application_id);
 }
 
-/* Are all applications in "others"?  Both lists have the order in which applications are found. */
+/* Does "others" contain all of these applications?  Both lists are in the order in which applications are found. */
 static bool
 are_all_among(const List *applications, const List *others)
 {

@@ -21,7 +21,7 @@ typedef struct YqFollowedApplication
 	const char *application_id;
 	int			queue;			/* position of the expired queue */
 	bool		is_killed;		/* true: the application is killed; false: it moves to the default queue */
-	bool		is_refused;		/* the application could be neither moved nor killed, and stays there (refusal.h) */
+	bool		is_refused;		/* the application could be neither moved nor killed, and stays (refusal.h) */
 	const char *reason;			/* why the default queue or the database refused the application; NULL: no refusal */
 } YqFollowedApplication;
 
@@ -34,8 +34,8 @@ typedef struct YqPlanRound
 	YqReservationSettings settings;
 	TimestampTz now;
 	YqPlanQueues queues;
-	List	   *replanned;		/* ids (char *) of reservations that are removed; next member: that are archived */
-	List	   *archived;
+	List	   *replanned;		/* ids (char *) of reservations that are removed */
+	List	   *archived;		/* ids (char *) of reservations that are archived */
 	List	   *applications;	/* YqFollowedApplication elements; NIL in a dry run */
 	bool		is_refused;		/* an error prevented all changes of the round (refusal.h) */
 } YqPlanRound;

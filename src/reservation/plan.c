@@ -131,11 +131,11 @@ round_quotient(int64 amount, int64 window)
 }
 
 /*
- * Compute the average use over the window that ends at each point, and subtract the average
- * over the preceding window.  Like Hadoop, this considers only memory and cores.
+ * Compute the average use over the window that ends at each point, and subtract the average over
+ * the preceding window.  Like Hadoop, the function considers only memory and cores.
  *
- * The average of a load that never ends overflows at the end of time, and so do the times
- * after it.  Unless ends_averages is set, the overflowed values decide, as in Hadoop.
+ * If a load never ends, its average overflows at the end of time, and so do the times that follow.
+ * Unless ends_averages is set, the decision uses the overflowed values, as in Hadoop.
  */
 static YqStepFunction *
 moving_average(const YqPlan *plan, const YqStepFunction *points)

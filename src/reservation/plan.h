@@ -146,7 +146,7 @@ extern bool yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 st
  */
 extern void yq_plan_reservation_at(const YqPlan *plan, const YqPlanReservation *reservation, int64 time, int64 *amounts);
 
-/* Set "amounts" to what the plan has promised at a time, by the plan's sums. */
+/* Set "amounts" to the amounts that the plan has promised at a time, according to its sums. */
 extern void yq_plan_committed_at(const YqPlan *plan, int64 time, int64 *amounts);
 
 /* Return the amounts promised over time: the first function to all users, the second to one user. */

@@ -16,8 +16,8 @@
 /* Removes reservations because a plan has become smaller. */
 
 /*
- * Compare by time of acceptance, then by number.  The last accepted reservation comes
- * first, and among equals the larger number.
+ * Compare by time of acceptance, then by number.  The reservation that was accepted last comes
+ * first.  Among reservations with equal times, the larger number comes first.
  */
 static int
 compare_acceptance(const ListCell *a, const ListCell *b)
@@ -324,8 +324,9 @@ expire_queues(YqPlanQueues *queues)
 }
 
 /*
- * Set the shares of the reservations; queues whose share decreases come first.  The maximum
- * of each queue is the whole plan, because no agent marks gangs.
+ * Set the shares of the reservations; queues whose share decreases come first.  The maximum of each
+ * queue is the whole plan; Hadoop sets another maximum only for gangs that an agent has marked, and
+ * no agent does so.
  */
 static void
 share_out(Round *round, const int64 *reserved)

@@ -70,8 +70,8 @@ extern bool yq_reservation_record(const YqHierarchy *hierarchy, const char *id, 
 								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
 
 /*
- * End the last versions of reservations with these ids (char *).  The way of the end is
- * 'updated', 'deleted', 'replanned' or 'archived'.
+ * End the last versions of reservations with these ids (char *).  "ended_by" is 'updated',
+ * 'deleted', 'replanned' or 'archived'.
  */
 extern void yq_reservations_end(const List *ids, const char *ended_by, TimestampTz now);
 

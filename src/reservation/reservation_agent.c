@@ -320,7 +320,7 @@ typedef struct Search
 	YqReservationDefinition variant;
 	YqReservationRequest *requests; /* requests of the tried definition */
 	void		(*vary) (struct Search *search, int64 number);
-	int64		unit;			/* milliseconds per unit of the number, or the number of the refused definition */
+	int64		unit;			/* milliseconds per unit of the number (deadlines), or number of the refused definition */
 	YqDefinitionTest accepts;
 	void	   *argument;
 } Search;

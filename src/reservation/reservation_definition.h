@@ -4,11 +4,10 @@
  *	  Reads a reservation as its user defines it, and applies the rules that
  *	  precede those of the plan (semantics/reservations 1, 2).
  *
- * In SQL, times are timestamptz and durations interval.  Here, both are in
- * milliseconds, and times count from 1970.  Malformed input is an error:
- * ERRCODE_NULL_VALUE_NOT_ALLOWED for missing values, and
- * ERRCODE_DATETIME_FIELD_OVERFLOW for times before 1970 or without an end.  Amounts
- * that do not fit raise ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, and other faults
+ * SQL passes times as timestamptz and durations as interval.  Here, both are in milliseconds, and
+ * times count from 1970.  Malformed input is an error: ERRCODE_NULL_VALUE_NOT_ALLOWED for missing
+ * values, and ERRCODE_DATETIME_FIELD_OVERFLOW for times before 1970 or without an end.  Amounts
+ * that do not fit raise ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE; other faults raise
  * ERRCODE_INVALID_PARAMETER_VALUE.
  *
  *-------------------------------------------------------------------------
@@ -28,8 +27,8 @@ typedef struct YqReservationVerdict
 	bool		accepted;
 	const char *decided_by;		/* name of the rule; NULL: accepted */
 	const char *reason;
-	const int64 *asked;			/* this member and the next are NULL if the rule is not about amounts */
-	const int64 *maximum;
+	const int64 *asked;			/* NULL if the rule is not about amounts */
+	const int64 *maximum;		/* NULL if the rule is not about amounts */
 } YqReservationVerdict;
 
 extern YqReservationVerdict yq_reservation_refuse(const char *decided_by, const char *reason);

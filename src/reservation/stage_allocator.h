@@ -52,7 +52,7 @@ typedef struct YqPlacement
 	const YqReservationDefinition *definition;
 	const char *username;
 	const YqPlanReservation *old;	/* the old reservation, which will be replaced; NULL: none */
-	YqStepFunction *load;		/* the plan's load, less that of the old reservation */
+	YqStepFunction *load;		/* the plan's load without the load of the old reservation */
 	YqStepFunction *changes;	/* sum of the requests that are already placed */
 	YqStepFunction *result;		/* placements of the requests that are already placed */
 	const YqStepFunction *available;	/* amounts available from arrival to deadline; NULL: not computed yet */

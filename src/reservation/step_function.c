@@ -627,9 +627,10 @@ yq_steps_make_sum(const YqCalculator *calculator, int64 period, const YqTimeInte
 /* -- a period ---------------------------------------------------------------------- */
 
 /*
- * Move the steps into the first period.  A step after the end of the period moves to the
- * front of the period, and takes the value that the function already has there.  Until that
- * step, the value of the moved step itself holds.
+ * Move the steps into the first period.  A step after the end of the period is moved by a whole
+ * number of periods into the first period.  From the beginning of the period until the new time,
+ * the step's value holds.  At the new time, the value returns to the one that the function has
+ * there.
  */
 YqStepFunction *
 yq_steps_make_periodic(const YqStepFunction *function, int64 period)
