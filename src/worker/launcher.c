@@ -7,11 +7,11 @@
  * until it is promoted. The launcher is connected to no database and reads only
  * pg_database, so it never blocks a command on a database.
  *
- * The launcher restarts a worker that has ended for any reason.  The delay before a
- * restart grows while attempts keep failing early.  A database may therefore be
- * missing, refuse connections or lack the extension for a long time at little cost.
- * After a reload, or start_worker() (SIGUSR2), the launcher retries all workers at
- * once.  A worker exits by itself when its database is removed from the list.
+ * The launcher restarts a worker that has ended for any reason.  The delay before a restart grows
+ * while attempts keep failing early.  It therefore costs little if a database is missing, refuses
+ * connections or lacks the extension for a long time.  After a reload or a call of start_worker()
+ * (SIGUSR2), the launcher retries all workers immediately.  A worker exits by itself when its
+ * database is removed from the list.
  *
  * The list of entries is in the launcher's own memory context.  An entry is removed
  * when the setting no longer contains the database and its worker has exited.
@@ -63,7 +63,7 @@ typedef struct DatabaseEntry
 	int			attempts;		/* number of consecutive workers that ended early, or could not start */
 	TimestampTz started_at;		/* system time of the start; set if handle is not NULL */
 	TimestampTz retry_at;		/* system time of the next attempt; set if handle is NULL */
-	bool		complained;		/* has the reason why no worker can start already been logged? */
+	bool		complained;		/* has the launcher already logged the reason why no worker can start? */
 } DatabaseEntry;
 
 static List *entries = NIL;
@@ -167,7 +167,7 @@ read_list(void)
 	MemoryContextDelete(scratch);
 }
 
-/* Forget all failures, so that every worker is tried again at once.  The cause of the failures may be gone. */
+/* Forget all failures, so that every worker is tried again immediately.  The cause of the failures may be gone. */
 static void
 forget_failures(void)
 {

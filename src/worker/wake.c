@@ -239,7 +239,7 @@ ask_launcher(void)
 		for_each_process(YQ_LAUNCHER_TYPE, InvalidOid, send_signal, SIGUSR2) > 0;
 }
 
-/* Start a worker at once.  If the database is listed, the launcher starts it; otherwise, this backend does. */
+/* Start a worker now.  If the database is listed, the launcher starts it; otherwise, this backend does. */
 static void
 start_worker_now(void)
 {

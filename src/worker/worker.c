@@ -359,7 +359,7 @@ milliseconds_to_sleep(void)
 	return sleep;
 }
 
-/* Try failed tasks again at once, because a change may have removed the cause. */
+/* Try failed tasks again immediately, because a change may have removed the cause. */
 static void
 retry_at_once(void)
 {
@@ -426,9 +426,8 @@ start_job_when_due(YqTask *task)
 }
 
 /*
- * If the process of a job has ended, record the outcome.  A job that could not get a
- * lock is postponed by the time for which it has run.  Otherwise, it could start again
- * and again.
+ * If the process of a job has ended, record the outcome.  A job that could not get a lock is
+ * postponed by the time that it has run.  Otherwise, it could start again and again.
  */
 static void
 collect_job(void)
@@ -507,8 +506,8 @@ run_queue_policy(YqTask *task)
 }
 
 /*
- * Run the SQL of a task.  Unless it reports that nothing is left to do, the task is due
- * again at once, and runs in another transaction.
+ * Run the SQL of a task.  Unless the SQL reports that nothing is left to do, the task is due again
+ * immediately, and runs in another transaction.
  */
 static void
 run_until_done(YqTask *task)
@@ -521,9 +520,9 @@ run_until_done(YqTask *task)
 }
 
 /*
- * Release a batch of expired containers.  If the batch was full, the task is due again
- * at once.  While an allocation cycle runs, the task does nothing, because the cycle
- * releases expired containers itself.
+ * Release a batch of expired containers.  If the batch was full, the task is due again immediately.
+ * While an allocation cycle runs, the task does nothing, because the cycle releases expired
+ * containers itself.
  */
 static void
 release_expired(YqTask *task)

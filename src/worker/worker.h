@@ -68,9 +68,8 @@ extern void yq_worker_signal(Oid database, int signal_number);
 extern void yq_give_way_init(void);
 
 /*
- * task.c: fill in the registration of a process that serves a database.  The caller
- * adds the name.  The server does not restart the process.  The order is passed to the
- * entry point in bgw_extra.
+ * task.c: fill in the registration of a process that serves a database.  The caller adds the name.
+ * The server does not restart the process.  The entry point finds a copy of "order" in bgw_extra.
  */
 extern void yq_worker_process_describe(BackgroundWorker *worker, const char *type, const char *function,
 									   const void *order, Size order_size);
