@@ -88,7 +88,7 @@ yq_resolve_accessible_labels(YqResolving *resolving)
 }
 
 /*
- * Does the queue's list of labels contain the parent's list? A list with "*" and a list without it
+ * Does the queue's list of labels contain the parent's list?  A list with "*" and a list without it
  * never contain each other.
  */
 static bool

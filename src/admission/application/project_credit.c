@@ -34,7 +34,7 @@ answers_yes(void)
 }
 
 /*
- * Could the project's credit lead to a refusal? The last parameter lists policies (on_exhausted).
+ * Could the project's credit lead to a refusal?  The last parameter lists policies (on_exhausted).
  * The answer is no if the list contains the policies of the project and of all its prepaid
  * ancestors.
  */

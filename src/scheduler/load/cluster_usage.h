@@ -45,7 +45,7 @@ typedef struct YqUsageVersion
 extern YqUsageVersion yq_usage_version(Snapshot snapshot);
 
 /*
- * Have compactions since the version "known" moved only rows that the session has read? If so, the
+ * Have compactions since the version "known" moved only rows that the session has read?  If so, the
  * session need not read all usage again.  Rows of the transaction seen->own count as not read.
  */
 extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
