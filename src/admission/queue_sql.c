@@ -230,8 +230,8 @@ check_transaction(void)
 	List	   *violations;
 
 	/*
-	 * Taking this lock also processes the invalidations of other transactions.  No other
-	 * transaction can change queues until this transaction commits.
+	 * Take the lock, which also processes the invalidations of other transactions.  Until this
+	 * transaction commits, no other transaction can change queues.
 	 */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	CommandCounterIncrement();
@@ -254,7 +254,7 @@ check_transaction(void)
 	if (is_refresh)
 	{
 		(void) yq_queue_management_run(hierarchy, true);
-		/* a limit may have been raised, so waiting applications may start */
+		/* activate waiting applications, because a limit may have been raised */
 		(void) yq_applications_refresh();
 	}
 	is_refresh = false;

@@ -108,9 +108,9 @@ extern void *yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found);
 extern void yq_bytes_table_remove(HTAB *table, YqBytes key);
 
 /*
- * Append one part of a composite key, preceded by its length.  The length makes sure that
- * different lists of parts never have the same key.  "data" may be NULL, which differs from an
- * empty part.
+ * Append one part of a composite key, preceded by its length.  The length makes sure that different
+ * lists of parts never have the same key.  "data" may be NULL; such a part differs from an empty
+ * part.
  */
 extern void yq_bytes_append_part(StringInfo key, const void *data, Size length);
 

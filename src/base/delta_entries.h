@@ -60,7 +60,7 @@ typedef struct YqEntryReader
 {
 	const uint8 *next;
 	const uint8 *end;
-	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry that was read; they point into the value */
+	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry that was read; pointers into the value */
 } YqEntryReader;
 
 extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);

@@ -13,7 +13,7 @@ typedef struct YqNearestName
 	const char *name;			/* the misspelt name */
 	int			length;
 	int			most;			/* candidates whose edits cost more are ignored */
-	const char *nearest;		/* NULL: no candidate is similar */
+	const char *nearest;		/* nearest candidate; NULL: no candidate is similar */
 	int			nearest_length;
 } YqNearestName;
 

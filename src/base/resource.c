@@ -290,7 +290,7 @@ write_entries(const YqResourceEntry *entries, int count)
 	return result;
 }
 
-/* Insert "entry" into "count" sorted entries at its position. */
+/* Insert "entry" at its position into an array of "count" sorted entries. */
 static void
 insert_entry(YqResourceEntry *sorted, int count, const YqResourceEntry *entry)
 {

@@ -28,7 +28,7 @@
 /* The largest number of bytes of a name. */
 #define YQ_RESOURCE_MAX_NAME_LENGTH 255
 
-/* A detoasted value.  It may have a short header.  Only resource.c accesses its content. */
+/* A detoasted value, which may have a short header.  Only resource.c reads the content of a value. */
 typedef struct varlena YqResource;
 
 #define DatumGetYqResourceP(d)		((YqResource *) PG_DETOAST_DATUM_PACKED(d))

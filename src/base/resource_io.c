@@ -102,7 +102,7 @@ static const Suffix suffixes[] = {
 	{"Ei", INT64CONST(1) << 60, 1},
 };
 
-/* Report errors.  All these functions return false, because errors may be soft. */
+/* Report an error, and return false, because the error may be soft. */
 
 static const char *
 whole_input(ResourceParser *parser)
@@ -293,7 +293,7 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	return true;
 }
 
-/* Read the whole token as an amount of "name" in the native unit of "name". */
+/* Read a whole token as an amount of the resource type "name", in its native unit. */
 static bool
 parse_amount(ResourceParser *parser, Token name, Token amount, int64 *result)
 {

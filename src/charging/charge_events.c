@@ -294,7 +294,7 @@ close_source(EventSource *source)
 		tuplesort_end(source->sort);
 }
 
-/* Read the next event into the slot that was not used last.  Return false at the end. */
+/* Read the next event into the slot that was not used last.  Returns false at the end. */
 static bool
 next_event(EventCharger *charger, YqEvent *event)
 {
@@ -455,8 +455,8 @@ receive_event(EventCharger *charger, const YqEvent *event)
 }
 
 /*
- * Return the next event that has to be settled; false at the end.  The event points into a slot.
- * It stays valid until the function has been called twice more.
+ * Find the next event that has to be settled.  Returns false at the end.  The event points into a
+ * slot.  It stays valid until the function has been called twice more.
  */
 static bool
 next_good_event(EventCharger *charger, YqEvent *event)
@@ -495,8 +495,8 @@ is_known(EventCharger *charger, const text *container_id)
 /*
  * Tell whether events of a container, in this order, have the same result in every order of
  * arrival.  This holds if no event competes with another.  There is at most one START, at most one
- * FINISH, and at most one UPDATE at each instant.  If there is a START and it was not the first to
- * arrive, the container must not be known already.
+ * FINISH, and at most one UPDATE at each instant.  If there is a START that did not arrive first,
+ * the container must have been unknown before.
  */
 static bool
 is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, int64 first_arrival)

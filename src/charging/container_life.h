@@ -70,9 +70,9 @@ typedef struct YqContainerLife
 	YqState		initial;
 	int			change_count;
 	int			change_room;
-	int			change_gap;		/* the gap lies before the change with this number */
+	int			change_gap;		/* number of the change before which the gap lies */
 	YqChange   *changes;		/* in time order around a gap; see yq_container_life_change() */
-	const YqResource *last_allocation;	/* allocation of the last change that has one; NULL until it is needed */
+	const YqResource *last_allocation;	/* last allocation that a change has set; NULL until it is needed */
 	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until it is needed */
 	bool		finished;
 	TimestampTz finished_at;

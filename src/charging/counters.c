@@ -171,7 +171,7 @@ sum_keys_equal(const SumKey *a, const SumKey *b)
 
 struct YqCounters
 {
-	MemoryContext context;		/* contains the sums; reset when they are posted */
+	MemoryContext context;		/* contains the sums; reset when the sums are posted */
 	int64		pricing_version;
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN if no price was used */
@@ -244,7 +244,7 @@ enter_sum(YqCounters *counters, sum_table_hash **table, const SumKey *key, Size 
 	return (*table)->private_data;
 }
 
-/* Post the sums if they use much memory.  Called before the sum of a rate class is added. */
+/* Post the sums if they use much memory.  Callers do this before they add the sum of a rate class. */
 static void
 post_when_large(YqCounters *counters)
 {
@@ -351,7 +351,7 @@ typedef struct Wanted
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_known;		/* a change of the table sets it to false */
+	bool		is_known;		/* set to false by a change of the table */
 	bool		has_row;
 } Wanted;
 
@@ -426,7 +426,7 @@ typedef struct Posting
 	YqCounters *counters;
 	YqBulkInsert *writer;
 	Oid			guaranteed;		/* execution type */
-	FullTransactionId number;	/* id of the transaction; invalid if rows about usage do not record it */
+	FullTransactionId number;	/* id of the transaction; invalid if rows about usage need no id */
 	bool		tells_prices;	/* a row has the version and the instant of the prices used */
 
 	/* the row that is being built */

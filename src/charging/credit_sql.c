@@ -38,9 +38,9 @@
  * The lock is an object lock on yquota.hold.  The object number, shown by pg_locks, is a hash of
  * the project's name.  Charging does not take the lock.
  *
- * A sub-project spends the credit of its ancestors, too.  The ancestors are locked before it,
- * beginning with the root.  Only the transaction that holds the root's lock can wait for other
- * locks of the family, so there is no deadlock.
+ * A sub-project spends the credit of its ancestors, too.  The ancestors are locked before the
+ * sub-project, beginning with the root.  Only the transaction that holds the root's lock can wait
+ * for other locks of the family, so there is no deadlock.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_credit);

@@ -86,7 +86,7 @@ typedef struct YqLedger
 	YqEventLabels labels;
 	YqCounters *counters;
 
-	/* the functions below open these handles at their first use */
+	/* handles that the functions below open at their first use */
 	YqIndexScan *container_scan;
 	YqIndexScan *charge_scan;
 	YqIndexScan *change_scan;

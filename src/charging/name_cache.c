@@ -32,7 +32,7 @@ typedef struct NameCache
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_current;		/* a change of the table sets it to false */
+	bool		is_current;		/* set to false by a change of the table */
 	MemoryContext context;
 	HTAB	   *names;
 } NameCache;

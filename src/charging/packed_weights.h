@@ -25,7 +25,7 @@ typedef struct YqWeightReader
 extern void yq_weights_begin(YqWeightReader *reader, const bytea *packed);
 
 /*
- * Read the next class number and its weight; false at the end.  Malformed bytes raise
+ * Read the next class number and its weight.  Returns false at the end.  Malformed bytes raise
  * ERRCODE_DATA_CORRUPTED.
  */
 extern bool yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight);

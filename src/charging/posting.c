@@ -67,7 +67,7 @@ yq_admit_check_age(const YqEvent *event)
 					  "Look for the container in the archive. An event before the horizon is accepted only if its container is still in the books.");
 }
 
-/* Refuse a START that arrives so late that its instant may be wrong. */
+/* Refuse a START if it arrives so late that its instant may be wrong. */
 static YqProblem *
 check_start_age(const YqEvent *event)
 {

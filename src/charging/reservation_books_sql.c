@@ -38,7 +38,7 @@ typedef enum PostedColumn
 	POSTED_AMOUNT,
 	POSTED_FROM,
 	POSTED_TO,
-	POSTED_CHANGES				/* true if the row changes spending; otherwise it turns an accrual into a charge */
+	POSTED_CHANGES				/* true if the row changes spending; false if it turns an accrual into a charge */
 } PostedColumn;
 
 static Datum

@@ -133,7 +133,7 @@ nothing_left_out(int room)
 	return left_out;
 }
 
-/* Merge events in order.  Returns false when all of them are bad. */
+/* Merge events in order.  Returns false when all events are bad. */
 static bool
 merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *events, int count,
 			 LeftOut *left_out)
@@ -236,7 +236,7 @@ compare_present(const void *a, const void *b)
 	return order != 0 ? order : left < right ? -1 : left > right;
 }
 
-/* Pair present charges with planned ones, both in time order.  Returns true when all agree. */
+/* Pair present charges with planned charges; both lists are in time order.  Returns true when all pairs agree. */
 static bool
 compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 {

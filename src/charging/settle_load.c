@@ -44,7 +44,7 @@ typedef struct End
 	int32		exit_status;
 	bool		is_own;
 	const text *source;
-	bool		is_booked;		/* the ledger shows the end, but not its source */
+	bool		is_booked;		/* the ledger shows the end, but not the source of the end */
 	bool		is_noted;		/* the end has a row in reported_end */
 } End;
 
@@ -151,8 +151,9 @@ reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Set is_noted of each end that has a row in reported_end with the same source.  For "known", a
- * row with any source suffices.  Returns whether the container has any row.
+ * Set is_noted of each end that has a row of the same source in reported_end.  The source of the
+ * end "known" is unknown, so a row of any source counts.  Returns whether the container has any
+ * row.
  */
 static bool
 find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)

@@ -35,7 +35,7 @@
 /* A running container to which events are being appended. */
 typedef struct Appending
 {
-	YqContainer container;		/* state after the events appended so far */
+	YqContainer container;		/* state after the events that have been appended */
 	bool		is_claimed;		/* an event has been appended, and the container's row deleted */
 	bool		start_recorded; /* container_change has the START of the container */
 	bool		finished;
@@ -315,8 +315,9 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 #define EVENTS_WITH_START 8
 
 /*
- * A START, not claimed yet, of a container that seems to be new.  The counters already include the
- * container.  If the container turns out to be known, it is subtracted again.
+ * A pending START of a container that seems to be new.  The START has not been claimed yet.  The
+ * counters already include the container.  If the container turns out to be known, it is subtracted
+ * again.
  */
 typedef struct PendingStart
 {
@@ -333,7 +334,7 @@ typedef struct YqStartBatch
 	bool		is_replay;		/* there were STARTs of finished containers */
 	int			start_count;
 	PendingStart *starts;
-	int			finish_count;	/* FINISHes whose ids are between those of pending STARTs */
+	int			finish_count;	/* FINISHes whose ids lie between the ids of pending STARTs */
 	int			finishes_done;
 	const YqEvent **finishes;
 } YqStartBatch;

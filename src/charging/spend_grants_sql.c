@@ -76,7 +76,7 @@ typedef struct Taking
 {
 	Grant	   *row;
 	Grant	   *grant;
-	Numeric		amount;			/* zero after it has been returned */
+	Numeric		amount;			/* credit taken; zero after it has been returned */
 	struct Taking *next_of_row;
 	struct Taking *next_of_grant;
 } Taking;
@@ -477,7 +477,7 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 	bool		is_negative = compare(grant->amount, credit->zero) < 0;
 	int			other = is_negative || grant->expires_at <= until ? OUTCOME_REST : OUTCOME_LOST;
 
-	/* a grant has a result until it leaves; a negative row has one only after it has left */
+	/* a grant has a result until it leaves; a negative row has a result only after it has left */
 	if (!grant->has_begun || grant->has_left != is_negative || compare(grant->amount, credit->zero) == 0)
 		return;
 	values[OUTCOME_GRANT_ID] = Int64GetDatum(grant->grant_id);

@@ -142,9 +142,9 @@ compare_loads(const void *a, const void *b, void *argument)
 }
 
 /*
- * Is the queue of the node full?  A queue whose capacity is not known is not full,
- * because the node itself refuses a container that it cannot queue.  If the comparator
- * compares resources, such a queue is full as soon as a container waits.
+ * Is the queue of the node full?  A queue of unknown capacity counts as not full, because the node
+ * itself refuses a container that it cannot queue.  If the comparator compares resources, such a
+ * queue is full as soon as a container waits.
  */
 static bool
 is_full(YqLoadComparator comparator, const YqNodeLoad *load)

@@ -441,7 +441,7 @@ write_report(YqRowUpdate *row, YqNodeReport *report)
 {
 	int32		told = report->has_queue_capacity ? report->queue_capacity : NO_CAPACITY;
 
-	/* if the previous report was forgotten, the capacity counts as changed, whatever it is */
+	/* if the previous report was forgotten, any capacity counts as changed */
 	report->changes_capacity = TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT))) ||
 		DatumGetInt32(yq_row_update_value(row, REPORT_TOLD_QUEUE_CAPACITY)) != told;
 	yq_row_update_set(row, REPORT_TOLD_QUEUE_CAPACITY, Int32GetDatum(told));

@@ -241,8 +241,8 @@ is_repeated(const YqOpportunisticCall *call)
 }
 
 /*
- * Let the interceptors check and change the call.  They do not see a repeated call,
- * which gets the answer of the first call.
+ * Let the interceptors check and change the call.  Interceptors do not see a repeated call, which
+ * gets the answer of the first call.
  */
 static YqAllocateRequest
 intercept(FunctionCallInfo fcinfo, const YqOpportunisticCall *call)

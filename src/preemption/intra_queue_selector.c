@@ -251,9 +251,9 @@ compare_by_priority(const void *left, const void *right)
 }
 
 /*
- * Compare applications by the usage of their users; lower usage comes first.
- * Applications of the same user compare as in the leaf's order.  The comparison
- * contradicts itself as Hadoop's does: see the comment on the fair order above.
+ * Compare applications by the usage of their users; lower usage comes first.  Applications of the
+ * same user compare as in the leaf's order.  Like Hadoop's comparison, it contradicts itself; see
+ * the comment on the fair order above.
  */
 static int
 compare_fairly(const void *left, const void *right, void *argument)

@@ -132,8 +132,8 @@ set_float8(const YqRow *row, float8 *number, SettingColumn column)
 }
 
 /*
- * Set the order of the intra-queue selector.  A commit refuses an unknown name only if
- * rounds read the setting.
+ * Set the order of the intra-queue selector.  The name may be unknown, because a commit refuses
+ * unknown names only if rounds read the setting.
  */
 static void
 set_intra_queue_order(const YqRow *row, YqPreemptionConfiguration *configuration)

@@ -104,7 +104,7 @@ struct YqPreemptionReading
 
 typedef struct YqPreemptionReading Reading;
 
-/* Columns in the order in which the scan returns them. */
+/* Columns, in the order of the scan's result. */
 typedef enum ContainerColumn
 {
 	CONTAINER_EXECUTION_TYPE,

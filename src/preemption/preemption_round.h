@@ -22,9 +22,9 @@
  */
 
 /*
- * Take containers from leaves above their guarantee for leaves below theirs.  Reservations
- * are taken first, then the containers of each application in order, then its master.  The
- * second pass, YQ_SELECTOR_FIFO_BALANCE, also balances leaves that are all above their
+ * Take containers from leaves above their guarantee, for leaves below their guarantee.
+ * Reservations are taken first, then the containers of each application in order, then its master.
+ * The second pass, YQ_SELECTOR_FIFO_BALANCE, also balances leaves that are all above their
  * guarantees.
  */
 extern void yq_select_fifo(YqPreemption *state);

@@ -252,7 +252,7 @@ typedef struct YqPreemptionFigures
 	int			label;
 	const int64 *used;
 	const int64 *guaranteed;
-	const int64 *ideal;			/* zero for YQ_SELECTOR_QUEUE_PRIORITY, which does not compute it */
+	const int64 *ideal;			/* zero for YQ_SELECTOR_QUEUE_PRIORITY, which computes no such amount */
 	const int64 *to_be_preempted;	/* zero for YQ_SELECTOR_QUEUE_PRIORITY, too */
 	const int64 *obtain;
 } YqPreemptionFigures;
@@ -283,7 +283,7 @@ typedef struct YqPreemptionOutcome
 	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN: not marked */
 	TimestampTz kill_at;		/* time at which the wait ends; DT_NOBEGIN: not marked */
 	YqPreemptionNode *node;		/* new node of the reservation, also if the round only observes; NULL: no move */
-	const YqPreemptionFigures *figures; /* NULL for an outcome that moves a reservation, or would move it */
+	const YqPreemptionFigures *figures; /* NULL if the outcome moves a reservation, or would move it */
 } YqPreemptionOutcome;
 
 typedef struct YqPreemption

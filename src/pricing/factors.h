@@ -36,7 +36,7 @@ yq_wait_equal(YqWait a, YqWait b)
 extern YqWait yq_wait_from_numeric(Datum factor, bool isnull);
 extern Datum yq_wait_to_numeric(YqWait wait, bool *isnull);
 
-/* The payer of a container.  Factors and outages apply by these values. */
+/* The payer of a container.  These values determine which factors and outages apply. */
 typedef struct YqPayer
 {
 	const char *project;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * price_block.c
- *	  The cost of many consecutive intervals, without reading each of them.
+ *	  The cost of many consecutive intervals, computed without reading each interval.
  *
  * Blocks exist as long as their intervals.  A block is made at the second request, because adding
  * up its intervals once takes no longer than making the block.

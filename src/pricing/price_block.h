@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * price_block.h
- *	  The cost of many consecutive intervals, without reading each of them.
+ *	  The cost of many consecutive intervals, computed without reading each interval.
  *
  * Which of two resources of an allocation is dearer in an interval depends on the ratio of their
  * prices.  For each pair of resources, a block of neighbouring intervals therefore stores the

@@ -60,7 +60,7 @@ typedef struct Row
 	TimestampTz part_from;		/* only parts from this instant on are added */
 	int			sign;			/* -1 for a row that reverses another row; 0 for a free row */
 	YqWide		amount;
-	bool		as_booked;		/* the parts of the row add up to its amount */
+	bool		as_booked;		/* the parts of the row have to add up to the row's amount */
 	bool		counts;
 } Row;
 

@@ -77,7 +77,7 @@ typedef struct ClassEntry
 static const YqTimeline *timeline = NULL;
 static MemoryContext class_context = NULL;
 static HTAB *allocations = NULL;
-static AllocationEntry *last_found = NULL;	/* callers often ask for the same allocation again */
+static AllocationEntry *last_found = NULL;	/* allocation that was found last; callers often ask for it again */
 static HTAB *classes = NULL;
 static uint64 class_generation = 0; /* incremented when all classes are dropped */
 static StringInfoData key_buffer;	/* bytes of the key that was made last */

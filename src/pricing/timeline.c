@@ -513,8 +513,8 @@ first_window_from(void)
 }
 
 /*
- * Tell whether the window is too long to keep.  In a parallel plan it is kept, because the plan
- * may need it again for its next row.
+ * Tell whether the window is too long to keep.  In a parallel plan, even a long window is kept,
+ * because the plan may need it again for its next row.
  */
 static bool
 is_window_too_long(void)

@@ -561,7 +561,7 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 		*own |= TransactionIdIsCurrentTransactionId(xmin);
 		earliest = Min(earliest,
 					   DatumGetTimestampTz(column_value(slot, relation, "effective_from")));
-		/* an empty cache needs no changes */
+		/* an empty cache needs only the newest version, not the changes */
 		if (known_version == YQ_NO_VERSION && !*own)
 			break;
 	}

@@ -30,7 +30,7 @@ typedef struct YqAcl
 typedef struct YqSubject
 {
 	const char *username;
-	const char *real_username;	/* the real user who impersonates this user (Hadoop's proxy user); NULL: nobody does */
+	const char *real_username;	/* real user who impersonates this user (Hadoop's proxy user); NULL: there is none */
 	bool		groups_known;
 	int			group_count;
 	const char **groups;

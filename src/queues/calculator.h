@@ -37,7 +37,7 @@ extern bool yq_amounts_are_none(const YqCalculator *calculator, const int64 *a);
 /* Are all amounts equal? */
 extern bool yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Is each amount of "a" at most the amount of "b"?  All types count, with both calculators. */
+/* Is each amount of "a" at most the amount of "b"?  With both calculators, all types count. */
 extern bool yq_amounts_fit_in(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /*

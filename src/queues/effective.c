@@ -441,8 +441,8 @@ to_amount(double value)
 }
 
 /*
- * Set the amounts of a queue of a plan.  The queue has no capacity except its share of
- * the plan, which is a percentage of each resource.
+ * Set the amounts of a queue of a plan.  The only capacity of the queue is its share of the plan, a
+ * percentage of each resource.
  */
 static void
 set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLabel *label)

@@ -190,7 +190,7 @@ read_character(XmlReader *reader, StringInfo into)
 	appendStringInfoChar(into, *reader->p++);
 }
 
-/* Read the value of an attribute, with its quotes. */
+/* Read the value of an attribute, including the quotes. */
 static void
 read_attribute_value(XmlReader *reader, StringInfo into)
 {

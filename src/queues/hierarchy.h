@@ -282,7 +282,7 @@ typedef struct YqHierarchy
 
 	int64	  **totals;			/* resources of all RUNNING nodes, per label */
 	int64	   *cluster;
-	int64	   *largest_node;	/* per type: the largest amount that a RUNNING node has; 0 without such nodes */
+	int64	   *largest_node;	/* per type: the largest amount that a RUNNING node has; 0 if no node is RUNNING */
 	uint64		generation;		/* number of this hierarchy among the hierarchies that the session has built, from 1 */
 	HTAB	   *gone;			/* removed queues of plans: YqQueueEntry entries by path; NULL: none */
 	uint64		plan_version;	/* increases with each change of the queues of plans */

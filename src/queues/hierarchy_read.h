@@ -125,7 +125,7 @@ typedef struct YqHierarchyLoader
 	YqQueueRow **rows;
 	int			row_count;
 	YqQueueRow **row_of;		/* indexed by queue number */
-	HTAB	   *type_numbers;	/* set of the resource types' names, which get their numbers later */
+	HTAB	   *type_numbers;	/* set of the names of resource types; the types get their numbers later */
 	HTAB	   *wildcards;		/* YqWildcardRow */
 	HTAB	   *kept;			/* YqUnmappedProperty entries for properties of queues */
 	HTAB	   *active_leaves;	/* set of active leaves; each key consists of the leaf's path and a label */

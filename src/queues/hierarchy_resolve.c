@@ -105,7 +105,7 @@ resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColum
 	else
 	{
 		value = setting;
-		/* the text is made for root; all queues that inherit it share the pointer */
+		/* make the text only for root, because all queues that inherit it share the pointer */
 		if (queue->parent != NULL && queue->parent->inherited[property].from != queue->parent->path &&
 			queue->parent->inherited[property].value != NULL &&
 			queue->parent->inherited[property].from != yq_from_template)

@@ -33,7 +33,7 @@ extern Datum yq_array_of_names(const char *const *names, int count);
 
 /* -- reservation id ------------------------------------------------------------ */
 
-/* Ids of reservations.  Each reservation's queue has the reservation's id as its name. */
+/* Ids of reservations.  The id of a reservation is also the name of its queue. */
 
 /* reservation_<cluster_timestamp>_<number> */
 typedef struct YqReservationId

@@ -422,7 +422,7 @@ copy_elsewhere(const YqHierarchy *hierarchy, bool is_back)
 	}
 }
 
-/* Reset all queues to which uncompacted rows were added to their compacted usage. */
+/* Set the usage of all queues to which uncompacted rows were added back to the compacted usage. */
 static void
 forget_uncompacted(YqHierarchy *hierarchy)
 {
@@ -620,8 +620,8 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 	UsageScan	scan = begin_usage_scan(hierarchy, leaf, reader, argument);
 
 	/*
-	 * events name the queue by its path, or by its short name if the name is unique; use
-	 * one snapshot, as in yq_hierarchy_read_usage()
+	 * look for both the path and the short name, because events name the queue by either; use one
+	 * snapshot, as in yq_hierarchy_read_usage()
 	 */
 	yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
 					   column_names, USAGE_SCOPE, read_counted_usage, &scan);

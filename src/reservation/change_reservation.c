@@ -145,7 +145,10 @@ yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSet
 	return yq_reservation_refuse(yq_acl_columns[operation], decision.reason);
 }
 
-/* Check whether the user may change the reservation.  Its owner may; other users need the access list. */
+/*
+ * Check whether the user may change the reservation.  The owner may change it.  Other users need a
+ * right from the access list.
+ */
 static YqReservationVerdict
 check_owner(const Change *change)
 {

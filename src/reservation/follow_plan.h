@@ -25,7 +25,7 @@ typedef struct YqFollowedApplication
 	const char *reason;			/* why the default queue or the database refused the application; NULL: no refusal */
 } YqFollowedApplication;
 
-/* The result of a round.  A dry run does not write it. */
+/* The result of a round.  A dry run does not write this result. */
 typedef struct YqPlanRound
 {
 	const YqHierarchy *hierarchy;

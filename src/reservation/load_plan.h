@@ -70,7 +70,10 @@ extern YqPlan *yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, 
  */
 extern int64 yq_plan_last_deadline(const char *queue, int64 from);
 
-/* Return a time.  All reservations with a deadline up to this time are archived. */
+/*
+ * Return the time up to which deadlines are archived: a reservation with a deadline at or before
+ * this time is archived.
+ */
 extern int64 yq_plan_archived_until(const YqReservationSettings *settings, int64 now);
 
 /*

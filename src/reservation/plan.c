@@ -422,7 +422,7 @@ yq_plan_prepare(YqPlan *plan)
 	MemoryContextSwitchTo(caller);
 }
 
-/* A change of a sum adds amounts, or subtracts them. */
+/* A sum, and whether amounts are added to the sum or subtracted. */
 typedef struct SumChange
 {
 	YqStepFunction *sum;

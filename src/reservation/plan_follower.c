@@ -249,7 +249,7 @@ find_queue(const YqPlanQueues *queues, int count, YqReservationId id)
 	return found == NULL ? -1 : (int) (found - queues->queues);
 }
 
-/* Set the change: the reservation's amounts less the amounts that its queue has now. */
+/* Set the change: the reservation's amounts minus the amounts that its queue has now. */
 static void
 set_change(const Round *round, Active *active, int64 time)
 {

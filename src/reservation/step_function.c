@@ -489,7 +489,7 @@ change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *a
 		else
 			yq_amounts_subtract(function->calculator, yq_step_amounts(function, i), amounts);
 	}
-	/* the step that was first may now be zero, like the value before it */
+	/* drop steps that now equal the value before them; the former first step may have become zero */
 	delete_if_like_previous(function, end);
 	delete_if_like_previous(function, begin);
 	delete_if_like_previous(function, start);

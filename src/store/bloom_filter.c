@@ -115,7 +115,7 @@ page_of_hash(const KeyHash *hash, uint32 page_count)
 	return (uint32) (((hash->place >> 32) * page_count) >> 32);
 }
 
-/* Return the offset of a key's line within the bytes of its page. */
+/* Return the offset of the line of a key within the bytes of a page. */
 static inline uint32
 line_of_hash(const KeyHash *hash)
 {

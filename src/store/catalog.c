@@ -44,8 +44,8 @@ typedef struct TableEntry
 	const char *schema;
 	const char *name;
 	bool		may_have_children;	/* sealed segments of the history */
-	Oid			oid;			/* InvalidOid if not looked up; the look-up also checks the version */
-	bool		is_local;		/* with this OID, the table was found to be plain and local */
+	Oid			oid;			/* InvalidOid until the OID is looked up; the look-up also checks the version */
+	bool		is_local;		/* the table with this OID is known to be plain and local */
 	const char *index_name;		/* index that was looked up last, after the OID was looked up */
 	Oid			index_oid;
 	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid if never

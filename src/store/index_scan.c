@@ -74,12 +74,12 @@ struct YqIndexScan
 	const text *key;			/* key that is looked up in the other tables */
 	YqBloomFilter *filter;		/* filter of the keys in the children; NULL if there is none */
 	int			part_count;
-	ScanPart *parts;			/* the table, followed by its children once they are needed */
+	ScanPart *parts;			/* the table itself; when its children are needed, they follow */
 };
 
 /*
- * Find the index of a child that corresponds to an index of its parent.  It is a btree with the
- * same first column and order.
+ * Find the index of a child that corresponds to an index of its parent.  The child's index is a
+ * btree with the same first column and order.
  */
 static Oid
 index_of_child(Relation child, Relation parent_index)
@@ -122,7 +122,7 @@ open_index(ScanPart *part, Oid index)
 	part->slot = table_slot_create(part->relation, NULL);
 }
 
-/* Open the newest child first, because a repeated event usually concerns it. */
+/* Open the newest child first, because repeated events usually concern the newest child. */
 static void
 open_children(YqIndexScan *scan)
 {
@@ -469,7 +469,7 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 		if (!TransactionIdIsValid(busy))
 			return part->slot;
 
-		/* the other transaction came second and will withdraw its row */
+		/* return no row: this transaction has the key, so the other transaction will withdraw its row */
 		if (yq_index_scan_is_ours(scan, key))
 			return NULL;
 

@@ -15,8 +15,8 @@
  * that record the role behind a change work the same way.
  *
  * A row of role_grant counts while the role has both the name and the OID that are stored in the
- * row.  A new role with the name of a dropped role therefore gets nothing.  After a restore,
- * neither does a role that has the stored OID by chance.
+ * row.  The row therefore gives nothing to a new role with the name of a dropped role.  It also
+ * gives nothing to a role that has the stored OID by chance after a restore.
  *
  *-------------------------------------------------------------------------
  */
@@ -409,7 +409,7 @@ call_for(Oid reader, FunctionCallInfo call)
 
 PG_FUNCTION_INFO_V1(yq_sql_run_as_owner);
 
-/* Call the function behind a shell; every shell is this C function. */
+/* Call the function behind a shell.  All shells are declared with this C function. */
 Datum
 yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 {

@@ -34,7 +34,7 @@
  */
 
 /*
- * Delete a row.  Waits for a transaction that is changing the row.  Returns false if that
+ * Delete a row.  Waits for a transaction that is changing the row.  Returns false if the other
  * transaction has changed or deleted the row.  A row that this transaction has inserted can be
  * deleted only after CommandCounterIncrement().
  */

@@ -35,9 +35,8 @@ extern ErrorData *yq_attempt_dry(void (*function) (void *), void *argument);
 /* -- saved plan ---------------------------------------------------------------- */
 
 /*
- * Run saved SQL statements.  They change rows under locks that the caller has taken before
- * (queue_lock.h).  A statement therefore never meets a row that another transaction is changing.
- * Triggers fire.
+ * Run saved SQL statements.  The caller has locked the rows that a statement changes
+ * (queue_lock.h), so no other transaction is changing them.  Triggers fire.
  */
 
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 25

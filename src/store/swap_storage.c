@@ -168,7 +168,7 @@ copy_class_row(Oid relation)
 
 /*
  * Exchange the marks of files that this transaction has created.  Such files need no WAL if
- * wal_level = minimal.  Relation cache entries must also close their open files.
+ * wal_level = minimal.  Also make the entries of the relation cache close their open files.
  */
 static void
 note_new_files(Oid parent, Oid child)

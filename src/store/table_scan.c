@@ -163,7 +163,7 @@ yq_row_bigint(const YqRow *row, int column, int64 otherwise)
 
 /* -- transactions ------------------------------------------------------------ */
 
-/* Return the 64-bit id of a transaction in a snapshot.  No such transaction is later than "next". */
+/* Return the 64-bit id of a transaction in a snapshot.  The transaction is not later than "next". */
 static FullTransactionId
 full_number(FullTransactionId next, TransactionId number)
 {

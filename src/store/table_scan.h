@@ -83,7 +83,7 @@ typedef struct YqSeen
 	FullTransactionId next;		/* all earlier transactions have been seen, except "running" */
 	FullTransactionId *running; /* transactions that were running and have not been seen; in ascending order */
 	int			running_count;
-	FullTransactionId own;		/* the session's own transaction, partly seen; invalid if it has no id */
+	FullTransactionId own;		/* the session's own transaction, seen in part; invalid if it has no id */
 } YqSeen;
 
 typedef struct YqJournal

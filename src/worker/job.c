@@ -157,7 +157,7 @@ add_job_context(void *arg)
 	errcontext("yquota job \"%s\"", ((const char *) arg));
 }
 
-/* Run the job; a step for yq_worker_transaction(). */
+/* Run the job.  This function is a step for yq_worker_transaction(). */
 static void
 perform(void *job)
 {

@@ -175,7 +175,7 @@ add_task_context(void *arg)
 			   database_name, ((YqTask *) arg)->name);
 }
 
-/* Run the step of a task; a step for yq_worker_transaction(). */
+/* Run the step of a task.  This function is itself a step for yq_worker_transaction(). */
 static void
 run_step(void *task)
 {

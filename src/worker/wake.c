@@ -190,10 +190,9 @@ send_signal(PGPROC *process, int signal_number)
 }
 
 /*
- * Call "action" for every process of the given type in a database.  Returns the number
- * of processes.  PGPROC entries are never freed, and the type is looked up by the pid.
- * If a process ends during the call, the worst result is that a latch is set for which
- * no process waits.
+ * Call "action" for every process of the given type in a database.  Returns the number of
+ * processes.  PGPROC entries are never freed, and the type is looked up by the pid.  If a process
+ * ends during the call, "action" may set a latch for which no process waits, which does no harm.
  */
 static int
 for_each_process(const char *type, Oid database, ProcessAction action,

@@ -316,7 +316,7 @@ static MemoryContext step_context = NULL;
 /* Results of the last run of check_state(). */
 static bool told_to_stop = false;
 static bool no_longer_listed = false;
-static bool started = false;	/* does worker_state name this process as the worker? */
+static bool started = false;	/* does worker_state now name this process as the worker? */
 static bool was_started = false;	/* has worker_state ever named this process? */
 static bool clock_was_set = false;
 

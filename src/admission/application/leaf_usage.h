@@ -206,7 +206,7 @@ extern YqUserLimit *yq_user_limit_compute(YqLeafUsage *leaf, int label, YqSharer
 /* Return the limit of a user with this weight, palloc'd. */
 extern int64 *yq_user_limit_for(const YqLeafUsage *leaf, const YqUserLimit *limit, float4 weight);
 
-/* Is this usage of a user within the limit, so that the user may get further containers? */
+/* May a user with this usage get further containers, because the usage is within the limit? */
 extern bool yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 *limit);
 
 typedef struct YqHeadroom

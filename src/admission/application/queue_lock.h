@@ -10,7 +10,7 @@
  *   configuration takes ShareRowExclusiveLock on the table.  Each of the two
  *   transactions therefore sees either all changes of the other transaction or none.
  *
- * - The lock of the total, mostly shared, when it admits an application.
+ * - The lock of the total, if the transaction admits an application.  Mostly, this lock is shared.
  *
  * - A lock for every queue and every user with a limit of parallel applications to
  *   which the applications belong.

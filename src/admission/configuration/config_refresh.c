@@ -130,8 +130,8 @@ typedef struct Refresh
 {
 	YqHierarchy *hierarchy;
 	const YqQueueStatuses *statuses;
-	bool	   *starts_running; /* per queue: it would run if the cluster started with this configuration */
-	bool	   *is_stopping;	/* per queue: it was running and is stopped by this change */
+	bool	   *starts_running; /* per queue: the queue would run if the cluster started with this configuration */
+	bool	   *is_stopping;	/* per queue: the queue was running, and this change stops it */
 	List	   *violations;
 } Refresh;
 

@@ -29,7 +29,7 @@
 
 /* -- paths ----------------------------------------------------------------- */
 
-/* A path, and its two parts: the parent's path and the name.  Blanks around the last dot are removed. */
+/* A path with its two parts: the parent's path and the name.  Blanks around the last dot have been removed. */
 typedef struct PathParts
 {
 	const char *full;

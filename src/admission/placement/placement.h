@@ -29,7 +29,7 @@ typedef enum YqPlacementOutcome
 	YQ_PLACED_BY_DEFAULT,		/* the fallback of a rule chose the default queue */
 	YQ_PLACED_AS_NAMED,			/* no rule decided */
 	YQ_PLACEMENT_REJECTED,		/* a rule rejected the application */
-	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the submission names a queue that cannot accept it */
+	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the named queue cannot accept the application */
 } YqPlacementOutcome;
 
 /* A rule that matched but did not decide.  The number is its index in the hierarchy's mapping rules. */
@@ -113,7 +113,7 @@ extern char *yq_path_tidy(const char *path);
  */
 extern char *yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized);
 
-/* Does the queue exist, or could it be created?  If neither is true, sets *problem. */
+/* Does the queue exist, or could it be created?  Otherwise, sets *problem. */
 extern YqPathVerdict yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem);
 
 #endif							/* YQ_PLACEMENT_H */

@@ -168,8 +168,8 @@ check_access(Decision *decision)
 
 /*
  * If the chosen queue is a plan, find the queue below it that receives the application
- * (semantics/reservations 9; CapacityScheduler.resolveReservationQueueName()).  The
- * name of the reservation may find a queue of another plan, which is refused.
+ * (semantics/reservations 9; CapacityScheduler.resolveReservationQueueName()).  The name of the
+ * reservation may be the name of a queue of another plan; such a queue is refused.
  */
 static bool
 resolve_reservation(Decision *decision)
@@ -513,10 +513,10 @@ hold_for_activation(Decision *decision, const YqActivation *held)
 }
 
 /*
- * Record that the application master is requested, unless the application is unmanaged.
- * This comes after the decision about activation.  The request does not make the user
- * active if the user had no active application, not even when the application starts
- * later (UsersManager.activateApplication()).
+ * Record that the application master is requested, unless the application is unmanaged.  The record
+ * is made after the decision about activation.  If the user had no active application, the request
+ * does not make the user active, even when the application starts later
+ * (UsersManager.activateApplication()).
  */
 static void
 note_outstanding_am_request(Decision *decision)

@@ -71,7 +71,7 @@ typedef struct YqSubmissionHold
 	const char *project;		/* project that pays */
 	NullableDatum quoted_cost;	/* quoted cost of the expected containers */
 	NullableDatum amount;		/* credits that the hold takes */
-	NullableDatum available;	/* credits that the project has left, if they do not suffice */
+	NullableDatum available;	/* credits that the project has left; set only if they do not suffice */
 	NullableDatum fitting_lifetime; /* int8: number of seconds for which the available credits would suffice */
 	NullableDatum hold_id;		/* int8 */
 } YqSubmissionHold;

@@ -47,7 +47,7 @@ extern void yq_container_queue_arrive(YqContainerQueue *queue, YqNodeContainer *
  */
 extern bool yq_container_queue_remove(YqContainerQueue *queue, YqNodeContainer *container);
 
-/* Remove a container that has ended, and start waiting containers in its room. */
+/* Remove a container that has ended, and start waiting containers in the freed room. */
 extern void yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container);
 
 /* Move a PAUSING container to the end of its queue.  The container has released its resources. */

@@ -83,9 +83,9 @@ typedef enum YqContainerState
 {
 	YQ_CONTAINER_QUEUED,
 	YQ_CONTAINER_RUNNING,
-	YQ_CONTAINER_PAUSING,		/* still uses its resources, until it is paused */
+	YQ_CONTAINER_PAUSING,		/* uses its resources until it is paused */
 	YQ_CONTAINER_PAUSED,		/* waits in its queue, like a QUEUED container */
-	YQ_CONTAINER_KILLING,		/* still uses its resources, until it has ended */
+	YQ_CONTAINER_KILLING,		/* uses its resources until it has ended */
 	YQ_CONTAINER_GONE
 } YqContainerState;
 
@@ -99,7 +99,7 @@ typedef struct YqNodeContainer
 	int64		memory;			/* MiB */
 	int64		vcores;
 	bool		is_since_report;	/* did the container begin to run after the report of the measured use? */
-	bool		is_ranked;		/* are start_rank and user set?  Hadoop's orders do not need them */
+	bool		is_ranked;		/* are start_rank and user set?  Hadoop's orders do not need these members */
 	int64		start_rank;		/* the container with the smallest rank is started first */
 	int			user;			/* number of the container's user, from 0 to user_count - 1; set for the order
 								 * YQ_START_FAIR */
@@ -144,7 +144,7 @@ typedef struct YqContainerQueue
 	YqContainerQueueSettings settings;
 	YqMeasuredUse measured;		/* set by the caller before the first container is added */
 	YqNodeAmounts total;
-	YqNodeAmounts used;			/* amounts of running containers, including those being killed or paused */
+	YqNodeAmounts used;			/* amounts of running containers, also of those that are being killed or paused */
 	YqNodeAmounts being_freed;	/* amounts of containers being killed or paused */
 	dlist_head	guaranteed;
 	dlist_head	opportunistic;

@@ -77,7 +77,7 @@ waits(YqContainerState state)
 	return state == YQ_CONTAINER_QUEUED || state == YQ_CONTAINER_PAUSED;
 }
 
-/* Set a new state.  The container was in its old state until "until". */
+/* Set a new state.  The container was in its old state up to the time "until". */
 static void
 set_state_at(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state, TimestampTz until)
 {

@@ -53,7 +53,7 @@ typedef struct Numbering
 {
 	bool		is_asked_for;
 	bool		is_own;			/* this transaction has requested the numbering */
-	FullTransactionId complete_from;	/* invalid while it is not known */
+	FullTransactionId complete_from;	/* all transactions from this one on have numbers; invalid if not known */
 } Numbering;
 
 static void
@@ -103,8 +103,8 @@ append_row(FullTransactionId complete_from)
 }
 
 /*
- * Insert the missing row: the first row requests the numbering, the second row completes
- * it.  Does nothing if another transaction is inserting a row now.
+ * Insert the missing row of usage_numbering: first the row that asks for the numbers, later the row
+ * that completes the numbering.  Does nothing if another transaction is inserting a row now.
  */
 static void
 usage_numbering_ask(void)
@@ -140,7 +140,7 @@ usage_numbering_is_complete(Snapshot snapshot)
  * such a row is new.  note_own() counts the rows of the transaction at the end of a cycle.  If the
  * count differs when the journal is read again, the transaction has also written rows outside the
  * cycle.  If the counts of the journal of usage differ, update_usage() gives up the cluster.  If
- * the counts of the journal of changes differ, update() reads all applications again that the
+ * the counts of the journal of changes differ, update() reads again all applications that the
  * transaction's rows name.
  */
 
@@ -218,7 +218,7 @@ typedef struct Changes
 	List	   *own_cycles;		/* changes by cycles, from rows of this transaction */
 	int64		own_rows;		/* current number of this transaction's rows */
 	List	   *queues;			/* queues (char *) in which the counters of a user have changed */
-	List	   *usernames;		/* the users (char *) of these counters, in the same order */
+	List	   *usernames;		/* users (char *) of the changed counters, in the order of the queues */
 } Changes;
 
 /* Columns in the order of the query. */

@@ -3,9 +3,9 @@
  * assign_containers.c
  *	  Assignment of a node's free resources to applications.
  *
- * The scheduler searches queues from the root down, and visits the queue first that
- * uses the smallest share of its guarantee.  A search assigns or reserves at most one
- * container; then the next search begins.
+ * The scheduler searches queues from the root down.  Among siblings, it first visits the queue that
+ * uses the smallest share of its guarantee.  A search assigns or reserves at most one container;
+ * then the next search begins.
  *
  *-------------------------------------------------------------------------
  */
@@ -375,7 +375,7 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 	return heartbeat.started;
 }
 
-/* -- an update that its application has not requested ------------------------ */
+/* -- an update that the application has not requested ------------------------ */
 
 /*
  * Set the limits of a leaf as if a search had visited only the leaf and its ancestors.

@@ -4,12 +4,12 @@
  *	  The last search of a leaf queue that found nothing.  The leaf is not searched
  *	  again for a node where a search would also find nothing.
  *
- * A search can be skipped if only limits, keys that are too large, and keys that name other nodes
- * and racks stopped the last search.  A key is too large if it requests more than the whole node.
- * A search then has the same result on each node of the partition that is not larger and that no
- * key names.  Searches are skipped until a decision is committed in the leaf.  They are skipped
- * even if the headroom of the leaf shrinks, as long as the largest request of the last search still
- * fits.
+ * A search can be skipped if the last search found nothing for only three reasons.  These are
+ * limits, keys that are too large, and keys that name other nodes or racks.  A key is too large if
+ * it requests more than the whole node.  A search then has the same result on every other node of
+ * the partition, except on larger nodes and on nodes that a key names.  Searches are skipped until
+ * a decision is committed in the leaf.  They are skipped even if the headroom of the leaf shrinks,
+ * as long as the largest request of the last search still fits.
  *
  * A search that finds nothing changes only the counters of the keys.  The module counts
  * the skipped searches (repetitions), and adds them to these counters before the counters

@@ -38,7 +38,7 @@ typedef struct YqUsageVersion
 	pg_uuid_t	version;
 	pg_uuid_t	content;		/* unchanged if a transaction has only compacted rows of other transactions */
 	FullTransactionId compacted_before;	/* from this transaction on, the last compaction took no rows */
-	FullTransactionId *compacted_but; /* earlier transactions of which it took no rows, palloc'd */
+	FullTransactionId *compacted_but; /* earlier transactions of which the last compaction took no rows, palloc'd */
 	int			compacted_but_count;
 } YqUsageVersion;
 

@@ -9,7 +9,7 @@
 #ifndef YQ_HELD_SUBJECTS_H
 #define YQ_HELD_SUBJECTS_H
 
-/* Names of rounds: the functions that run them. */
+/* Names of rounds.  The name of a round is the name of the function that runs it. */
 #define YQ_ROUND_SCHEDULE "schedule"
 #define YQ_ROUND_PREEMPTION "preempt_containers"
 #define YQ_ROUND_PLANS "follow_plans"

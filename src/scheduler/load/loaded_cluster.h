@@ -38,15 +38,15 @@ extern text *yq_container_id(const char *application_id, int32 attempt, int64 nu
 typedef struct YqLoadedApplication
 {
 	const char *project;		/* the paying project */
-	int			attempt;		/* number of its application master */
+	int			attempt;		/* number of the application's attempt, and so of its application master */
 	int64		next_container; /* as in application_attempt */
 	bool		is_gone;		/* the application ended or moved during the cycle */
 	bool		is_decided;		/* the cycle has decisions for the application; see record_decisions.c */
 	bool		has_other_changes;	/* changes beyond requests and reservations; see record/record_applications.c */
 	bool		is_followed;	/* the application has changed and is not settled: see cluster_load.c */
-	const YqDecision *master;	/* decision that starts its application master; see record_decisions.c */
+	const YqDecision *master;	/* decision that starts the application master; see record_decisions.c */
 	int64		read_below;	/* the loader has read the attempt's containers below this number; see user_containers.h */
-	bool		holds_elsewhere;	/* some of its containers count for another leaf or user */
+	bool		holds_elsewhere;	/* some of the application's containers count for another leaf or user */
 	int			place;			/* position by id among changed applications; see record_containers.c */
 	int64	   *renumbered;		/* new numbers for containers from next_container on; see container_number.c */
 } YqLoadedApplication;

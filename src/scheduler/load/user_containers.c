@@ -247,7 +247,7 @@ typedef struct UserSearch
 	Snapshot	snapshot;
 	YqClusterUser *user;
 	Oid			guaranteed;
-	Held		found;			/* the container that was read; its id is NULL if it belongs to another user */
+	Held		found;			/* the container that was read, without an id if it belongs to another user */
 } UserSearch;
 
 static const char *const container_columns[] = {

@@ -368,7 +368,7 @@ yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, D
 
 /* -- unfetched containers ------------------------------------------------------ */
 
-/* Requests containers again that were preempted before their applications fetched them. */
+/* Requests again the containers that were preempted before their applications fetched them. */
 
 YqUnfetchedContainer *
 yq_unfetched_containers_find(const YqPreemptedContainers *containers)

@@ -45,9 +45,9 @@ typedef struct YqPreemptedContainers
 extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
 /*
- * SQL that writes a row of yquota.decision for each container in "running".  A container
- * that already has a row with this decision gets no second row.  A caller may therefore
- * repeat its call after a lost reply, or select a container again whose mark was forgotten.
+ * SQL that writes a row of yquota.decision for each container in "running".  A container that
+ * already has a row with this decision gets no second row.  A caller may therefore repeat its call
+ * after a lost reply, or select again a container whose mark was forgotten.
  */
 #define YQ_PREEMPTED_TELL(decision, advised) \
 	", told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
@@ -110,12 +110,12 @@ extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *
 typedef struct YqUnfetchedContainer
 {
 	bool		is_unfetched;	/* the start is not acknowledged; if false, asked_label is not set */
-	const char *asked_label;	/* label of its request; NULL: the container is not requested again */
+	const char *asked_label;	/* label of the container's request; NULL: the container is not requested again */
 } YqUnfetchedContainer;
 
 /*
- * Find the unfetched containers before they end.  The result has one element per
- * container, or is NULL if no container is unfetched.
+ * Find the containers that their applications have not fetched, before they end.  The result has
+ * one element per container.  It is NULL if all containers have been fetched.
  */
 extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedContainers *containers);
 

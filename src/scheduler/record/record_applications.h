@@ -32,7 +32,7 @@ extern int64 yq_application_demand_note(const char *application_id);
 /* Selection of the containers of an application that end. */
 typedef enum YqContainersOf
 {
-	YQ_GIVEN_CONTAINERS,		/* containers that the scheduler has started; other sources end their own */
+	YQ_GIVEN_CONTAINERS,		/* containers that the scheduler has started; other sources end their own containers */
 	YQ_FORMER_CONTAINERS,		/* containers that the scheduler has started and that do not outlive their attempt */
 	YQ_ALL_CONTAINERS			/* all containers of an application that yquota has killed */
 } YqContainersOf;

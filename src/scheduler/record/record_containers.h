@@ -19,7 +19,7 @@
 /*
  * Write the updates of running containers that take effect (semantics/allocation 8).
  *
- * Each of them is a CONTAINER_UPDATE event, and raises the version of its container by
+ * Each update is written as a CONTAINER_UPDATE event, and raises the version of the container by
  * one.
  */
 
@@ -83,7 +83,7 @@ typedef struct YqOpportunisticCount
 	int64		demoted;
 	int64		promoted_by_rule;
 	int64		timed;			/* containers whose latency is known */
-	int64		latency;		/* sum of their latencies, microseconds */
+	int64		latency;		/* sum of the known latencies, in microseconds */
 	int64		within[YQ_LATENCY_BOUND_COUNT]; /* containers whose latency is at most the bound */
 } YqOpportunisticCount;
 

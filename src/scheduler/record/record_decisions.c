@@ -423,7 +423,7 @@ yq_record_refusals(YqLoadedCluster *loaded)
 
 /* -- changing rows ------------------------------------------------------------ */
 
-/* A table that is opened before its first row is changed. */
+/* A table that is opened only when its first row is changed. */
 typedef struct Rows
 {
 	YqTable		table;

@@ -23,7 +23,7 @@
  * Simultaneous transactions change different rows, so none waits.
  */
 
-/* Containers that ended because their application, or its attempt, had ended. */
+/* Number of containers that ended because their application or its attempt had ended. */
 #define YQ_COUNT_COMPLETED "containers_completed"
 
 /* Add a number to a count.  If the number is not 0, the row is locked until the transaction ends. */

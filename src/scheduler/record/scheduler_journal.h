@@ -93,8 +93,8 @@ extern void yq_scheduler_journal_begin_own(void);
 extern void yq_scheduler_journal_end_own(void);
 
 /*
- * Until yq_scheduler_journal_end_own(), expect applications to lose their demand.  They are
- * already recorded, so the trigger records only the counters of their users.
+ * Until yq_scheduler_journal_end_own(), expect applications to lose their demand.  The cycle has
+ * already recorded these applications, so the trigger records only the counters of their users.
  */
 extern void yq_scheduler_journal_expect_end_of_demand(void);
 

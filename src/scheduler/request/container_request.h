@@ -44,7 +44,7 @@ extern Datum yq_expected_duration_interval(int64 duration);
  * not request containers is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  */
 
-/* Name that stands for any node; its count is the total number of wanted containers. */
+/* Name that stands for any node.  The count of this name is the total number of wanted containers. */
 #define YQ_ANYWHERE_NAME "*"
 
 /* A request, as an application master sends it. */
@@ -76,7 +76,7 @@ extern int64 yq_container_request(const char *application_id, const YqContainerR
  */
 extern List *yq_containers_release(Datum container_ids);
 
-/* The requesting application, with its leaf. */
+/* The application that requests containers, with its leaf. */
 typedef struct YqRequester
 {
 	const YqHierarchy *hierarchy;

@@ -299,7 +299,10 @@ cancel_pending(const char *container_id)
 	(void) yq_saved_plan_execute(&cancel, values, NULL);
 }
 
-/* Delete earlier decisions about the containers.  A request for an update acknowledges them. */
+/*
+ * Delete earlier decisions about the containers.  A request for an update also acknowledges the
+ * decisions about the container.
+ */
 static void
 forget_decisions(const UpdatePlan *plans, int count)
 {

@@ -54,7 +54,7 @@ typedef struct YqUpdateOutcome
 {
 	YqUpdateRefusal refusal;
 	YqUpdateAction action;		/* action of an accepted update */
-	int32		version;		/* present version of the container; -1 when it does not run */
+	int32		version;		/* present version of the container; -1 when the container does not run */
 	Datum		allocation;		/* present allocation, a yquota.resource; 0 when the container does not run */
 } YqUpdateOutcome;
 

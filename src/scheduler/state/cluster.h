@@ -94,7 +94,7 @@ typedef struct YqClusterUser
 	struct YqClusterQueue *leaf;
 	float4		weight;
 	int64	   *used;			/* per label: resources of containers and reservations */
-	float4	   *usage_ratio;	/* per label: the share of the partition */
+	float4	   *usage_ratio;	/* per label: used share of the partition */
 	int64	   *limit[2];		/* limit per mode and label: see yq_user_limit() */
 	uint64	   *limit_version[2];	/* per mode and label: version of the leaf's shares when the limit was computed */
 	uint64		below_version;	/* version of the leaf's shares when the user was found below the limit */
@@ -102,14 +102,14 @@ typedef struct YqClusterUser
 	YqSchedulingMode below_mode;	/* mode for which the user was found below the limit */
 	bool		is_active;		/* the user counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* number of applications with outstanding requests, loaded or not */
-	bool		is_stale;		/* set by the loader: the user's containers have changed, see user_containers.h */
-	List	   *held;			/* for the loader: the user's containers that it knows, see user_containers.h */
+	bool		is_stale;		/* set by the loader: the user's containers have changed; see user_containers.h */
+	List	   *held;			/* known containers of the user, for the loader; see user_containers.h */
 } YqClusterUser;
 
 /* Inputs of user limits, per label of a leaf (semantics/allocation 3.2). */
 typedef struct YqLeafShares
 {
-	float4		usage_ratio;	/* sum over users, maintained as in Hadoop */
+	float4		usage_ratio;	/* sum of the users' ratios, changed in steps as in Hadoop */
 	int64	   *used_by_active;
 	bool		is_current[2];	/* per mode: limit was computed from the present values */
 	int64	   *limit[2];		/* per mode: limit of a user with weight 1 */
@@ -143,9 +143,9 @@ typedef struct YqClusterQueue
 	int		   *ordered;		/* for parents, per label: number of children in order */
 	bool	   *is_demanding;	/* per label: the queue has pending resources, according to the calculator */
 	const int64 **maximum;		/* per label: largest permitted usage */
-	float4		share;			/* for a queue of a plan: its fraction of the plan, as last copied */
-	float4		maximum_share;	/* for a queue of a plan: its maximum fraction of the plan, as last copied */
-	bool		is_vacant;		/* for a queue of a plan: it did not exist when the shares were copied */
+	float4		share;			/* for a queue of a plan: last copied fraction of the plan */
+	float4		maximum_share;	/* for a queue of a plan: last copied maximum fraction of the plan */
+	bool		is_vacant;		/* for a queue of a plan: the queue did not exist when the shares were copied */
 	YqQueueRank *ranks;			/* per label */
 
 	/* for leaves */
@@ -162,7 +162,7 @@ typedef struct YqClusterQueue
 	struct YqClusterApplication **applications; /* in order, after preparation */
 	int			application_count;
 	int			application_room;
-	struct YqClusterApplication ***demanding;	/* per label: applications with demand for it, in order */
+	struct YqClusterApplication ***demanding;	/* per label: applications with demand for the label, in order */
 	int		   *demanding_count;	/* per label */
 	bool		is_out_of_order;	/* the order must be computed again: see yq_cluster_order_leaf() */
 	bool		is_stale;		/* for the loader: listed in stale_queues */
@@ -174,7 +174,7 @@ typedef struct YqResourceRequest
 	YqName		name;			/* name of a node or rack, or YQ_ANYWHERE */
 	int64		count;			/* containers */
 	const int64 *amounts;		/* size of a container */
-	bool		relaxes_locality;	/* a container farther away may serve it */
+	bool		relaxes_locality;	/* a container farther away may also serve the request */
 	bool		is_changed;		/* the count differs from the loaded count */
 	void	   *source;			/* for the loader */
 } YqResourceRequest;
@@ -246,7 +246,7 @@ typedef struct YqClusterApplication
 	int64		next_container; /* number of the next container */
 	int64	   *used;			/* per label: resources of containers only */
 	int64	   *reserved;		/* per label */
-	int			reservation_count;	/* reservations of all its keys */
+	int			reservation_count;	/* reservations of all keys of the application */
 	int64	   *pending;		/* per label: sum of count times amounts of the requests for any node */
 	YqSchedulerKey **keys;		/* in order, after preparation */
 	int			key_count;
@@ -256,7 +256,7 @@ typedef struct YqClusterApplication
 	YqName	   *blacklist;		/* nodes and racks, in order, after preparation */
 	int			blacklist_count;
 	int			blacklist_room;
-	int			number;			/* number in its leaf, in order of ids */
+	int			number;			/* number of the application in its leaf, in the order of ids */
 	bool		is_touched;		/* listed in the cluster's touched applications */
 	void	   *source;			/* for the loader */
 } YqClusterApplication;
@@ -270,7 +270,7 @@ typedef struct YqClusterApplication
 typedef struct YqKillableContainer
 {
 	const char *container_id;
-	const char *application_id; /* its application may be missing in the cluster */
+	const char *application_id; /* the application may be missing in the cluster */
 	YqClusterUser *user;		/* user in the leaf for which the container counts */
 	YqClusterNode *node;		/* NULL: not loaded */
 	int			label;			/* label for which the container counts */

@@ -44,7 +44,7 @@ extern void yq_order_put_back(const YqCluster *cluster, YqClusterApplication *ap
 /* Does the application have demand for the label? */
 extern bool yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label);
 
-/* Does the policy of its leaf allow the application to get nodes of the label? */
+/* Does the policy of the application's leaf allow the application to get nodes of the label? */
 extern bool yq_order_is_of_partition(const YqClusterApplication *application, int label);
 
 #endif							/* YQ_ORDER_H */
