@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,14 +40,16 @@ type Pods struct {
 	lastNews time.Time
 }
 
-// A podState is what is recorded of a pod.
+// A podState is what is recorded of a pod. Pods share the memory of equal texts.
 type podState struct {
-	namespace  string
+	namespace  unique.Handle[string]
 	name       string
 	start      time.Time
 	deletion   *metav1.Time
-	allocation event.Allocation
-	queue      string
+	allocation unique.Handle[event.Allocation]
+	queue      unique.Handle[string]
+	// time at which a streamed list last had it
+	listedAt time.Time
 	// whether it is charged, requests nothing, has claims of dynamic allocation, has ended
 	isCharged bool
 	isEmpty   bool
@@ -88,30 +91,41 @@ func (p *Pods) Delete(object any) error {
 	return p.lose(pod, p.now())
 }
 
-// Replace is called with a list of all pods. Pods that are not in the list have vanished since the last news.
+// Replace is called with a list of all pods, or with the UIDs that the function of Transformer has left of them. Pods
+// that are not in the list have vanished since the last news.
 func (p *Pods) Replace(objects []any, _ string) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	if err := p.ctx.Err(); err != nil {
+		return err // The list may lack pods whose facts could not be read.
+	}
 	seenLast := p.lastNews
 	p.lastNews = p.now()
 	listed := make(map[types.UID]bool, len(objects))
 	for _, object := range objects {
-		pod, ok := object.(*corev1.Pod)
-		if !ok {
+		switch listedObject := object.(type) {
+		case types.UID:
+			listed[listedObject] = true
+		case *corev1.Pod:
+			listed[listedObject.UID] = true
+			if err := p.see(listedObject); err != nil {
+				return err
+			}
+		default:
 			return fmt.Errorf("%T is no pod", object)
-		}
-		listed[pod.UID] = true
-		if err := p.see(pod); err != nil {
-			return err
 		}
 	}
 	for uid, state := range p.pods {
 		if listed[uid] {
 			continue
 		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Namespace: state.namespace, Name: state.name,
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Namespace: state.namespace.Value(), Name: state.name,
 			DeletionTimestamp: state.deletion}}
-		if err := p.lose(pod, seenLast); err != nil {
+		observed := seenLast
+		if state.listedAt.After(observed) {
+			observed = state.listedAt // It vanished while the list was streamed.
+		}
+		if err := p.lose(pod, observed); err != nil {
 			return err
 		}
 	}
@@ -137,16 +151,27 @@ func (p *Pods) Bookmark(string) error {
 	return nil
 }
 
-// Transformer returns a function that removes what the mapping does not read, so that lists take less memory.
+// Transformer returns a function that sees each pod of a streamed list, and keeps nothing of it but its UID. So the list
+// takes little memory.
 func (p *Pods) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
-		if pod, ok := object.(*corev1.Pod); ok {
-			strip(pod)
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			return object, nil
 		}
-		return object, nil
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		if err := p.see(pod); err != nil {
+			return nil, err
+		}
+		if state := p.pods[pod.UID]; state != nil {
+			state.listedAt = p.now()
+		}
+		return pod.UID, nil
 	}
 }
 
+// strip removes what the mapping does not read.
 func strip(pod *corev1.Pod) {
 	pod.ManagedFields = nil
 	spec := &pod.Spec
@@ -192,6 +217,7 @@ func (p *Pods) see(pod *corev1.Pod) error {
 func (p *Pods) start(pod *corev1.Pod) (*podState, error) {
 	at, isFinal := mapping.StartedAt(pod)
 	if !isFinal && p.now().Sub(at) < p.kubeletWait {
+		strip(pod)
 		p.waiting[pod.UID] = pod
 		return nil, nil
 	}
@@ -205,8 +231,8 @@ func (p *Pods) begin(pod *corev1.Pod) (*podState, error) {
 	}
 	delete(p.waiting, pod.UID)
 	e := p.mapper.Start(pod, &facts)
-	state := &podState{namespace: pod.Namespace, name: pod.Name, start: e.OccurredAt, allocation: e.Allocation, queue: e.Queue,
-		isCharged: e.Project != "", isEmpty: p.mapper.RequestsNothing(pod), hasClaims: mapping.HasClaims(pod)}
+	state := &podState{namespace: unique.Make(pod.Namespace), name: pod.Name, start: e.OccurredAt,
+		allocation: unique.Make(e.Allocation), queue: unique.Make(e.Queue), isCharged: e.Project != "", isEmpty: p.mapper.RequestsNothing(pod), hasClaims: mapping.HasClaims(pod)}
 	p.pods[pod.UID] = state
 	if state.isCharged {
 		p.tag(pod, &facts)
@@ -251,13 +277,14 @@ func (p *Pods) update(pod *corev1.Pod, state *podState) error {
 	if !state.isCharged {
 		return nil
 	}
-	allocation := p.mapper.Allocation(pod)
+	allocation := unique.Make(p.mapper.Allocation(pod))
 	facts, err := p.facts(p.ctx, pod)
 	if err != nil {
 		return err
 	}
-	queue := p.mapper.Queue(pod, &facts)
-	if allocation == state.allocation && (queue == state.queue || queue == "") {
+	queue := unique.Make(p.mapper.Queue(pod, &facts))
+	hasMoved := queue != state.queue && queue.Value() != ""
+	if allocation == state.allocation && !hasMoved {
 		return nil
 	}
 	e := event.Event{Kind: event.Update, ContainerID: string(pod.UID), OccurredAt: p.now()}
@@ -265,11 +292,11 @@ func (p *Pods) update(pod *corev1.Pod, state *podState) error {
 		e.OccurredAt = state.start.Add(time.Microsecond)
 	}
 	if allocation != state.allocation {
-		e.Allocation = allocation
+		e.Allocation = allocation.Value()
 		state.allocation = allocation
 	}
-	if queue != state.queue && queue != "" {
-		e.Queue = queue
+	if hasMoved {
+		e.Queue = queue.Value()
 		state.queue = queue
 	}
 	p.record(spool.Record{Event: &e})
@@ -400,7 +427,7 @@ func (p *Pods) Uncharged() []UnchargedPod {
 			}
 		}
 		if reasons != nil {
-			list = append(list, UnchargedPod{state.namespace, state.name, reasons})
+			list = append(list, UnchargedPod{state.namespace.Value(), state.name, reasons})
 		}
 	}
 	return list

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,6 +215,87 @@ func TestAPodCreatedWithANode(t *testing.T) {
 	if len(f.pods.waiting) != 0 {
 		t.Errorf("%d pods still wait", len(f.pods.waiting))
 	}
+}
+
+// stream sends pods as a streamed list does: the reflector keeps what the store's own function leaves of each.
+func (f *followed) stream(pods ...*corev1.Pod) []any {
+	f.Helper()
+	var list []any
+	for _, pod := range pods {
+		left, err := f.pods.Transformer()(pod)
+		if err != nil {
+			f.Error(err)
+		}
+		list = append(list, left)
+	}
+	return list
+}
+
+func TestAStreamedList(t *testing.T) {
+	f := newFollowed(t)
+	f.after(10, f.pods.Add(scheduled("a", 5)))
+	f.after(30, f.pods.Add(scheduled("b", 6)))
+	f.expect(`START a 5 {"cpu-milli":1000}`, `START b 6 {"cpu-milli":1000}`)
+	list := f.stream(scheduled("b", 6), scheduled("c", 20), scheduled("d", 21))
+	f.expect(`START c 20 {"cpu-milli":1000}`, `START d 21 {"cpu-milli":1000}`)
+	if list[0] != types.UID("b") {
+		t.Errorf("the list keeps %v", list[0])
+	}
+	f.after(40, f.pods.Replace(list[:2], ""))
+	slices.Sort(f.rows)
+	f.expect("FINISH a 10", "FINISH d 30") // d vanished while the list was streamed
+}
+
+func TestAListThatTheEndInterrupts(t *testing.T) {
+	f := newFollowed(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.pods.ctx = ctx
+	f.after(10, f.pods.Add(scheduled("a", 5)))
+	cancel()
+	f.rows = nil
+	if f.pods.Replace(nil, "") == nil {
+		t.Error("the list counts")
+	}
+	f.expect()
+}
+
+// heap returns the size of all objects in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestAPodTakesLittleMemory(t *testing.T) {
+	const pods, most = 20000, 500
+	f := newFollowed(t)
+	f.pods.record = func(...spool.Record) {}
+	isController := true
+	owners := &Owners{cache: map[types.UID]*metav1.OwnerReference{}}
+	before := heap()
+	for i := range pods {
+		name := fmt.Sprintf("training-run-%06d-worker-0", i)
+		pod := scheduled(name, 5)
+		pod.UID = types.UID(fmt.Sprintf("2f1c3c1e-0000-4000-8000-%012d", i))
+		pod.Labels = map[string]string{"queue": fmt.Sprintf("root.research.batch-%d", i%10)}
+		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FILLER", Value: strings.Repeat("x", 8000)}}
+		pod.Spec.Containers[0].Resources.Requests["memory"] = resource.MustParse("4Gi")
+		pod.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+		if err := f.pods.Add(pod); err != nil {
+			t.Fatal(err)
+		}
+		job := types.UID(fmt.Sprintf("3f1c3c1e-0000-4000-8000-%012d", i))
+		owners.keep(job, &metav1.OwnerReference{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Controller: &isController,
+			Name: fmt.Sprintf("training-run-%06d", i), UID: types.UID(fmt.Sprintf("4f1c3c1e-0000-4000-8000-%012d", i))})
+	}
+	if size := (heap() - before) / pods; size > most {
+		t.Errorf("a pod and its owners take %d bytes, but should take at most %d", size, most)
+	} else {
+		t.Logf("a pod and its owners take %d bytes", size)
+	}
+	runtime.KeepAlive(f)
+	runtime.KeepAlive(owners)
 }
 
 func TestPodsThatAreNotCharged(t *testing.T) {

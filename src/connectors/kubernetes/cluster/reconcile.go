@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -66,18 +67,14 @@ func (r *Reconciler) Compare(ctx context.Context) error {
 	if asOf.IsZero() || asOf.After(before) {
 		asOf = before
 	}
-	list, err := r.list(ctx)
+	list, running, err := r.list(ctx)
 	if err != nil {
 		return fmt.Errorf("the pods cannot be listed: %w", err)
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return err
 	}
 	if err := sender.WaitUntilSent(ctx, r.Spool); err != nil {
 		return err
 	}
-	differences, err := r.call(ctx, text, asOf, true)
+	differences, err := r.call(ctx, list, asOf, true)
 	if err != nil {
 		return err
 	}
@@ -87,17 +84,17 @@ func (r *Reconciler) Compare(ctx context.Context) error {
 		slog.Debug("the books differ", "difference", d)
 	}
 	r.Metrics.Conflicts(count["conflict"])
-	mayFinish, err := r.mayFinish(ctx, asOf, count["finish"], len(list)-count["start"]+count["finish"])
+	mayFinish, err := r.mayFinish(ctx, asOf, count["finish"], running-count["start"]+count["finish"])
 	if err != nil || !mayFinish {
 		return err
 	}
 	if len(differences) > count["conflict"]+count["ending"]+count["waiting"] {
-		if _, err := r.call(ctx, text, asOf, false); err != nil {
+		if _, err := r.call(ctx, list, asOf, false); err != nil {
 			return err
 		}
 	}
 	r.AsOf = time.Time{}
-	slog.Info("the books are compared with the cluster", "as of", asOf, "running pods", len(list), "differences", count)
+	slog.Info("the books are compared with the cluster", "as of", asOf, "running pods", running, "differences", count)
 	return nil
 }
 
@@ -192,40 +189,55 @@ func (r *Reconciler) useAllowance(ctx context.Context, finishing int) (bool, err
 	}
 }
 
-// list returns the running pods of one resourceVersion, which the API server reads from a quorum.
-func (r *Reconciler) list(ctx context.Context) ([]*Listed, error) {
-	list := []*Listed{}
+// list returns a JSON array of the running pods of one resourceVersion, which the API server reads from a quorum, and
+// their number.
+func (r *Reconciler) list(ctx context.Context) (string, int, error) {
+	var list strings.Builder
+	list.WriteByte('[')
+	running := 0
 	options := metav1.ListOptions{Limit: podsInPage}
 	for {
 		page, err := r.Client.CoreV1().Pods("").List(ctx, options)
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
 			// The other pages are no longer kept.
-			list = list[:0]
+			list.Reset()
+			list.WriteByte('[')
+			running = 0
 			options.Continue = ""
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return "", 0, err
 		}
 		for i := range page.Items {
 			listed, err := r.Pods.List(ctx, &page.Items[i])
 			if err != nil {
-				return nil, err
+				return "", 0, err
 			}
-			if listed != nil {
-				list = append(list, listed)
+			if listed == nil {
+				continue
 			}
+			text, err := json.Marshal(listed)
+			if err != nil {
+				return "", 0, err
+			}
+			if running > 0 {
+				list.WriteByte(',')
+			}
+			list.Write(text)
+			running++
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
-			return list, nil
+			list.WriteByte(']')
+			return list.String(), running, nil
 		}
 	}
 }
 
-func (r *Reconciler) call(ctx context.Context, list []byte, asOf time.Time, isDryRun bool) ([]difference, error) {
+func (r *Reconciler) call(ctx context.Context, list string, asOf time.Time, isDryRun bool) ([]difference, error) {
 	var differences []difference
 	err := r.Session.Do(ctx, func(ctx context.Context, connection *pgx.Conn) error {
-		rows, err := connection.Query(ctx, reconcile, string(list), asOf, isDryRun)
+		rows, err := connection.Query(ctx, reconcile, list, asOf, isDryRun)
 		if err != nil {
 			return err
 		}
