@@ -1,8 +1,7 @@
 --
--- Access to queues, priorities, and placement of applications (semantics/placement).  The C
--- code decides from the configuration in queues/220_queue_tables.sql, which every session
--- keeps in memory.  Triggers here and in queues/270_queue_hierarchy.sql tell sessions to read
--- the configuration again.
+-- Access to queues, priorities, and placement of applications (semantics/placement).  The C code decides.  It reads the
+-- configuration of queues/220_queue_tables.sql, and every session keeps this configuration in memory.  Triggers here
+-- and in queues/270_queue_hierarchy.sql tell sessions to read the configuration again.
 --
 
 CREATE TRIGGER signal_access

@@ -42,7 +42,7 @@ CREATE TABLE yquota.application (
 	CONSTRAINT application_queue_check CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CONSTRAINT application_finished_at_check CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
--- Finds the live applications of a queue in a given state, which limits count.
+-- Finds the live applications of a queue in a given state, because limits count these applications.
 CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
 	WHERE finished_at IS NULL;
 CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
@@ -60,26 +60,26 @@ COMMENT ON COLUMN yquota.application.application_id IS 'at most 255 bytes';
 COMMENT ON COLUMN yquota.application.username IS 'at most 255 bytes';
 COMMENT ON COLUMN yquota.application.groups IS 'groups of the user, the primary one first; NULL when they are not known';
 COMMENT ON COLUMN yquota.application.real_username IS 'real user that acts for the user; NULL: none';
-COMMENT ON COLUMN yquota.application.tags IS 'as in the submission; application_tags has the tags for reports';
-COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named in the submission';
+COMMENT ON COLUMN yquota.application.tags IS 'tags in the form of the submission; application_tags has the tags for reports';
+COMMENT ON COLUMN yquota.application.submitted_queue IS 'queue named in the submission';
 COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
 COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default partition';
 COMMENT ON COLUMN yquota.application.node_label_expression IS 'label named in the submission. It holds for requests that name no label, and for the application in the ordering policy fifo-with-partitions; NULL: none';
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
 COMMENT ON COLUMN yquota.application.reservation_id IS 'reservation named in the submission; NULL: none. It has an effect only if the queue is a plan';
-COMMENT ON COLUMN yquota.application.keeps_containers IS 'true if its containers outlive the loss of its application master';
-COMMENT ON COLUMN yquota.application.hold_id IS 'hold of its submission; NULL: none';
+COMMENT ON COLUMN yquota.application.keeps_containers IS 'true if the containers of the application outlive the loss of its application master';
+COMMENT ON COLUMN yquota.application.hold_id IS 'hold of the submission; NULL: none';
 COMMENT ON COLUMN yquota.application.am_resource IS 'size of the application master, native units, rounded up to a multiple of the minimum allocation; the requested size if the application was refused';
-COMMENT ON COLUMN yquota.application.unmanaged IS 'true if its application master runs outside of the cluster';
+COMMENT ON COLUMN yquota.application.unmanaged IS 'true if the application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
-COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
+COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from the submission; NULL: no limit';
 COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'true if the application waits for containers. Its user is then an active user of the queue. A user without an active application at the submission becomes active at the next request';
-COMMENT ON COLUMN yquota.application.view_acl IS 'users and groups that may see it besides the owner: users, a blank, groups';
-COMMENT ON COLUMN yquota.application.modify_acl IS 'users and groups that may change or end it, in the same form';
-COMMENT ON COLUMN yquota.application.activated_at IS 'time at which it was allowed to start; NULL: not yet';
+COMMENT ON COLUMN yquota.application.view_acl IS 'users and groups, besides the owner, that may see the application: users, a blank, groups';
+COMMENT ON COLUMN yquota.application.modify_acl IS 'users and groups that may change or end the application, in the form of view_acl';
+COMMENT ON COLUMN yquota.application.activated_at IS 'time at which the application was allowed to start; NULL: not yet';
 COMMENT ON COLUMN yquota.application.expires_at IS 'submitted_at plus its lifetime; NULL: never';
-COMMENT ON COLUMN yquota.application.finished_at IS 'time at which it ended or was refused; NULL while it is live';
-COMMENT ON COLUMN yquota.application.diagnostics IS 'reason why it waits, was refused or ended, in words';
+COMMENT ON COLUMN yquota.application.finished_at IS 'time at which the application ended or was refused; NULL while it is live';
+COMMENT ON COLUMN yquota.application.diagnostics IS 'reason why the application waits, was refused or ended, in words';
 
 CREATE TABLE yquota_internal.application_counter (
 	queue text COLLATE "C" NOT NULL,

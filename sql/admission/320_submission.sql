@@ -88,7 +88,7 @@ CREATE FUNCTION yquota.submit_application(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean, yquota.container_request[], text, numeric) IS
-	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  If it may not start, the row names the limit or rule that decided so, with figures.  A refused submission is recorded in application, too; its id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master. hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends. hold_amount sets at least that many credits aside.  The submission is refused if the project does not have that credit.  With dry_run, nothing is recorded or locked.  Roles that are neither operators nor administrators may only call it with dry_run, about the user of the role''s name';
+	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  If it may not start, the row names the limit or rule that decided so, with figures.  A refused submission is recorded in application, too; its id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other runs in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master. hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends. hold_amount sets at least that many credits aside.  The submission is refused if the project does not have that credit.  With dry_run, nothing is recorded or locked.  Roles that are neither operators nor administrators may only call it with dry_run, about the user of the role''s name';
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,
@@ -188,7 +188,7 @@ CREATE FUNCTION yquota.check_application_access(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
 COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
-	'Tell whether a user may see (VIEW_APP) or change and end (MODIFY_APP) an application.  The owner, users on the application''s list or on yarn.admin.acl, and administrators of its queue may.  Returns the path of the queue if its list decided';
+	'Tell whether a user may see (VIEW_APP) or change and end (MODIFY_APP) an application.  The owner, users on the application''s list or on yarn.admin.acl, and administrators of its queue are allowed to do so.  Returns the path of the queue if its list decided';
 
 CREATE FUNCTION yquota_internal.removal_candidates(paths text[])
 	RETURNS TABLE (queue text, is_empty boolean, is_marked boolean, last_used_at timestamptz)
