@@ -88,7 +88,7 @@ CREATE FUNCTION yquota.dominant_share(resource yquota.resource, total yquota.res
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_dominant_share';
 COMMENT ON FUNCTION yquota.dominant_share(yquota.resource, yquota.resource) IS
-	'Return the largest amount/total over the names with a positive amount. 0 when no amount is positive; Infinity when the total lacks a name with a positive amount';
+	'Return the largest amount/total over the names with a positive amount.  The result is 0 when no amount is positive, and Infinity when the total lacks a name with a positive amount';
 
 --
 -- Arithmetic

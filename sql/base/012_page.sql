@@ -182,7 +182,7 @@ CREATE FUNCTION yquota_internal.chart_now(frame yquota_internal.chart_frame) RET
 		FROM (SELECT yquota_internal.chart_x((frame).now, frame) AS x) AS line
 		WHERE (frame).now > (frame)."from" AND (frame).now < (frame)."to";
 	END;
-COMMENT ON FUNCTION yquota_internal.chart_now(yquota_internal.chart_frame) IS 'Draw a dotted line at the present, whose label stays within the chart even if the line is at an edge; NULL if the present is outside the chart';
+COMMENT ON FUNCTION yquota_internal.chart_now(yquota_internal.chart_frame) IS 'Draw a dotted line at the present.  The label of the line stays within the chart even if the line is at an edge; NULL if the present is outside the chart';
 
 CREATE FUNCTION yquota_internal.chart_mark(amount numeric, label text, frame yquota_internal.chart_frame) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
