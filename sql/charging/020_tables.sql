@@ -29,7 +29,7 @@ COMMENT ON TYPE yquota.quota_mode IS
 CREATE TYPE yquota.exhaustion_policy AS ENUM
 	('allow', 'refuse_submission', 'drain', 'stop');
 COMMENT ON TYPE yquota.exhaustion_policy IS
-	'Action of decisions when a PREPAID project has no credit left; charging never refuses';
+	'Effect on decisions when a PREPAID project has no credit left; charging never refuses an event';
 
 CREATE TYPE yquota.factor_dimension AS ENUM
 	('queue', 'application', 'username', 'project', 'label', 'execution_type');
@@ -52,7 +52,7 @@ CREATE TABLE yquota.price_group (
 	count_pending boolean NOT NULL DEFAULT false
 );
 COMMENT ON TABLE yquota.price_group IS
-	'Groups of resource types. The most used type of a group decides about the price of all its types. No group has a lower multiplier than GENERAL';
+	'Groups of resource types. The most used type of a group determines the multiplier of all its types. No group has a lower multiplier than GENERAL';
 COMMENT ON COLUMN yquota.price_group.name IS 'primary key';
 COMMENT ON COLUMN yquota.price_group.tipping_point IS 'utilization above which the multiplier rises: 0 to 1, default 0.2';
 COMMENT ON COLUMN yquota.price_group.increment_factor IS 'rise of the multiplier per 1 of utilization above the tipping point: 0 to 10^6, default 1';
@@ -105,9 +105,9 @@ COMMENT ON TABLE yquota.price IS
 	'Timeline of multipliers; each group begins at -infinity with 1, and each row applies until the next one';
 COMMENT ON COLUMN yquota.price.price_group IS 'key; references price_group';
 COMMENT ON COLUMN yquota.price.effective_at IS 'key; each group begins at -infinity with 1';
-COMMENT ON COLUMN yquota.price.multiplier IS 'factor by which base prices are multiplied, 0 to 10^12; rounded half-even to 18 decimals when it was computed';
-COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, from which the multiplier was computed; NULL when it was set by hand';
-COMMENT ON COLUMN yquota.price.pinned IS 'true if set_multiplier() set it';
+COMMENT ON COLUMN yquota.price.multiplier IS 'factor by which base prices are multiplied, 0 to 10^12; a computed multiplier is rounded half-even to 18 decimals';
+COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, from which the multiplier was computed; NULL when the multiplier was set by hand';
+COMMENT ON COLUMN yquota.price.pinned IS 'true if set_multiplier() set the multiplier';
 
 CREATE TABLE yquota.price_pin (
 	price_group text COLLATE "C" PRIMARY KEY REFERENCES yquota.price_group ON DELETE CASCADE,
@@ -116,7 +116,7 @@ CREATE TABLE yquota.price_pin (
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota.price_pin IS
-	'Groups whose multiplier was set by hand; compute_prices() does not change it until the given instant';
+	'Groups whose multiplier was set by hand; compute_prices() does not change the multiplier until the given instant';
 COMMENT ON COLUMN yquota.price_pin.price_group IS 'primary key';
 COMMENT ON COLUMN yquota.price_pin.until IS 'end of the pin; infinity until clear_multiplier() ends it';
 
@@ -135,7 +135,7 @@ COMMENT ON TABLE yquota.price_factor IS
 COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
 COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project, node label or execution type. A project must exist. If queues are configured, a NOTICE warns of an unknown queue';
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
-COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one applies again';
+COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific factor applies again';
 COMMENT ON COLUMN yquota.price_factor.load IS 'load of node queues, a fraction, from which compute_prices() computed the factor (opportunistic_price); NULL for a factor set by hand. Only functions of the owner may set the load (42501)';
 COMMENT ON CONSTRAINT price_factor_check ON yquota.price_factor IS
 	'A load is at least 0 and at most 1, and its row has a factor.';
@@ -169,8 +169,8 @@ COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end of a preempted container that is free, 0 (default) to 1 hour';
 COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any feed may report a preemption; default false: one of the FINISH events must come from yquota';
 
-COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of its price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
-COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of its full price that a reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals. The full price is that of a container with all reserved resources';
+COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of the price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
+COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of the full price that a reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals. The full price is that of a container with all reserved resources';
 COMMENT ON COLUMN yquota.charging_rule.charging_mode IS 'dearest (default), sum or sum_of_groups. NULL in a rule of one project ends its own mode, so that the mode of all projects applies again';
 COMMENT ON CONSTRAINT charging_rule_mode_check ON yquota.charging_rule IS
 	'A rule of all projects sets charging_mode.';
@@ -222,7 +222,7 @@ COMMENT ON TABLE yquota.pricing_change IS
 	'Changes of timelines, factors, rules and outages in the order of commit, each with the instant from which amounts may change';
 COMMENT ON COLUMN yquota.pricing_change.version IS
 	'number of the change, without gaps, because changes wait for each other; the statement of an event records the newest version that it saw';
-COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may change; infinity if none changes';
+COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may change; infinity if no amount changes';
 COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.pricing_change.description IS 'description of the change';
 COMMENT ON COLUMN yquota.pricing_change.corrected IS
@@ -318,7 +318,7 @@ CREATE TABLE yquota.node_label_history (
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 	PRIMARY KEY (node, effective_at)
 );
-COMMENT ON TABLE yquota.node_label_history IS 'Timeline of the labels of nodes, which decides about the price factors of labels';
+COMMENT ON TABLE yquota.node_label_history IS 'Timeline of the labels of nodes, from which the price factors of labels follow';
 COMMENT ON COLUMN yquota.node_label_history.node IS 'key; the rows of a deleted node remain';
 COMMENT ON COLUMN yquota.node_label_history.effective_at IS 'key; not later than the clock. The first point of a node is at -infinity';
 COMMENT ON COLUMN yquota.node_label_history.label IS 'as node.label';
@@ -344,14 +344,14 @@ CREATE TABLE yquota.project (
 COMMENT ON TABLE yquota.project IS 'Projects, which pay for containers';
 COMMENT ON COLUMN yquota.project.name IS 'primary key, not empty, at most 255 bytes';
 COMMENT ON COLUMN yquota.project.quota_mode IS 'default PREPAID';
-COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has no credit left; default allow';
+COMMENT ON COLUMN yquota.project.on_exhausted IS 'effect on decisions when a PREPAID project, or a sub-project that lives on its credit, has no credit left; default allow';
 COMMENT ON COLUMN yquota.project.created_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.project.parent IS
 	'project that also pays for this one; cannot change once this project or one below it has been charged or has held credit';
 COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which the balance may go below zero; default 0, at most 10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.project.exhaustion_grace IS 'time from the use of the last credit until drain or stop begins; default 0, at most 10 years';
-COMMENT ON COLUMN yquota.project.billing_contact IS 'addressee of the project''s bills, not empty; NULL (default) for none. A bill keeps the addressee that it was issued to';
-COMMENT ON COLUMN yquota.project.cost_centre IS 'account of the project in other bookkeeping, not empty; NULL (default) for none. A bill keeps the cost centre that it was issued with';
+COMMENT ON COLUMN yquota.project.billing_contact IS 'addressee of the project''s bills, not empty; NULL (default) for none. A bill keeps the addressee to whom it was issued';
+COMMENT ON COLUMN yquota.project.cost_centre IS 'account of the project in an accounting system, not empty; NULL (default) for none. A bill keeps the cost centre with which it was issued';
 
 CREATE TABLE yquota.credit_transfer (
 	transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -374,7 +374,7 @@ COMMENT ON COLUMN yquota.credit_transfer.from_project IS 'project that gave the 
 COMMENT ON COLUMN yquota.credit_transfer.to_project IS 'project that received the credit; references project';
 COMMENT ON COLUMN yquota.credit_transfer.amount IS 'credits, above 0, at most 10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.credit_transfer.reason IS 'not null';
-COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id of the caller, which makes it safe to repeat the call';
+COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id that the caller gave the transfer; with an id, repeating the call is safe';
 COMMENT ON COLUMN yquota.credit_transfer.reverses IS 'transfer whose unspent credit this transfer returns; NULL for other transfers';
 COMMENT ON COLUMN yquota.credit_transfer.transferred_by IS 'role that called the function';
 COMMENT ON COLUMN yquota.credit_transfer.transferred_at IS 'clock at the time of the transfer';
@@ -411,13 +411,13 @@ COMMENT ON COLUMN yquota.quota_grant.reason IS 'not null';
 COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';
 COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'start of validity; default -infinity';
-COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. Negative rows ignore it. If the instant has passed already, a NOTICE says so';
+COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. Negative rows ignore this instant. If the instant has passed already, a NOTICE says so';
 COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), transfer (between projects), refund of spending, or correction of other rows. The first three limit a sub-project to its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 	'clock when the credit was given; earlier spending does not use this credit';
 COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer to which the row belongs; references credit_transfer; NULL for other kinds';
 COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all other rows';
-COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes it safe to repeat the INSERT';
+COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system; with an id, repeating the INSERT is safe';
 COMMENT ON CONSTRAINT quota_grant_transfer_id_check ON yquota.quota_grant IS
 	'Only transfer_credit() writes grants of kind "transfer", which have a transfer_id.';
 COMMENT ON CONSTRAINT quota_grant_takes_from_check ON yquota.quota_grant IS
@@ -451,9 +451,9 @@ COMMENT ON TABLE yquota.container_event IS
 COMMENT ON COLUMN yquota.container_event.event IS 'not null';
 COMMENT ON COLUMN yquota.container_event.container_id IS 'unique in the cluster, at most 2600 bytes; required unless QUOTA_COMPUTE';
 COMMENT ON COLUMN yquota.container_event.occurred_at IS 'time of the event; decides the charge; default the clock. At most yquota.max_clock_skew ahead of the clock, or one microsecond after the last known event of a running container. Never before 2000-01-01 00:00 UTC. The START of an unknown container is at most yquota.max_event_age old';
-COMMENT ON COLUMN yquota.container_event.project IS 'project that pays. If a START leaves it out, username is read as project__user. Other events may leave it out; if they name it, it must be the same';
-COMMENT ON COLUMN yquota.container_event.application_id IS 'application of the container; START';
-COMMENT ON COLUMN yquota.container_event.username IS 'user of the container; START. If project was left out, only the part of username after __ is stored';
+COMMENT ON COLUMN yquota.container_event.project IS 'project that pays. If a START names no project, username is read as project__user. Other events need not name the project; if they do, it must be the same';
+COMMENT ON COLUMN yquota.container_event.application_id IS 'START: application of the container';
+COMMENT ON COLUMN yquota.container_event.username IS 'START: user of the container. If project was left out, only the part of username after __ is stored';
 COMMENT ON COLUMN yquota.container_event.queue IS 'START, UPDATE: queue path, such as root.prod';
 COMMENT ON COLUMN yquota.container_event.node IS 'START, UPDATE: name of the node; it need not be in yquota.node';
 COMMENT ON COLUMN yquota.container_event.allocation IS 'START: required, [] is legal and costs nothing. UPDATE: NULL means unchanged';
@@ -464,7 +464,7 @@ COMMENT ON COLUMN yquota.container_event.recorded_at IS 'clock of the statement 
 COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request for which the container was allocated. START: NULL means 0. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of the request for which the container was allocated. START: NULL means -1. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was requested. START: NULL means the empty string. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.is_am IS 'true if the container is its application''s master. START: NULL means true if its id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.is_am IS 'true if the container is its application''s master. START: NULL means true if the container''s id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.is_running IS 'false while the container is allocated but waits at its node or is paused. An OPPORTUNISTIC container then pays by waiting_factor; a GUARANTEED one pays as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.event_id IS 'generated number of the row: leave it out. Numbers have gaps, and their order is not the order of acceptance';
 
@@ -492,8 +492,9 @@ CREATE TABLE yquota.container (
 	is_given boolean NOT NULL,
 	settled_lately boolean
 );
--- New rows reuse free space, so they are often stored in block ranges that have been summarized already.  A summary
--- with so few bytes is not compressed.  A compressed summary would be unpacked and packed again for every page.
+-- New rows reuse free space, so they are often stored in block ranges that have been summarized already.  With these
+-- parameters a summary is too short to be compressed.  A compressed summary would be unpacked and packed again for
+-- every page.
 CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
@@ -506,16 +507,16 @@ COMMENT ON COLUMN yquota.container.project IS 'project that pays';
 COMMENT ON COLUMN yquota.container.label IS 'label of the node, or the last known one if the node was deleted';
 COMMENT ON COLUMN yquota.container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
-COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
-COMMENT ON COLUMN yquota.container.charges IS 'number of rows in charge that this container has so far';
+COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that has no row in the table charge yet: the start or the last UPDATE';
+COMMENT ON COLUMN yquota.container.charges IS 'number of rows that this container has so far in the table charge';
 COMMENT ON COLUMN yquota.container.factors IS 'factors that apply to the container: dimension, name, dimension, name ...; NULL if none does. For a waiting container, waiting and waiting_factor come first';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits for this allocation from the full hour before settled_at to settled_at, as the counters contain them';
 COMMENT ON COLUMN yquota.container.priority IS 'priority of the request for which the container was allocated';
 COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of the request for which the container was allocated; -1 if the request had none';
 COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was requested; empty if none was';
-COMMENT ON COLUMN yquota.container.is_am IS 'true if it is its application''s master';
-COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
-COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that the container pays while it waits, that is, while it is OPPORTUNISTIC and does not run; NULL when it does not wait';
+COMMENT ON COLUMN yquota.container.is_am IS 'true if the container is its application''s master';
+COMMENT ON COLUMN yquota.container.is_running IS 'false while the container waits at its node or is paused';
+COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of the price that the container pays while it waits, that is, while it is OPPORTUNISTIC and does not run; NULL when it does not wait';
 COMMENT ON COLUMN yquota.container.settled_lately IS 'true if settled_at was less than a day before the clock of the statement that wrote the row, or after that clock; otherwise NULL. It restricts an index';
 COMMENT ON COLUMN yquota.container.is_given IS 'true if yquota''s scheduler allocated the container (the source of its START is scheduler); it then ends with its application';
 
@@ -543,7 +544,7 @@ COMMENT ON COLUMN yquota.container_change.execution_type IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.queue IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.node IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.event_id IS 'number of the event in container_event; NULL for the START';
-COMMENT ON COLUMN yquota.container_change.repeated_start IS 'true if the UPDATE arrived as a START repeated with a new allocation. The same START is then recognized when it comes again';
+COMMENT ON COLUMN yquota.container_change.repeated_start IS 'true if the UPDATE arrived as a START repeated with a new allocation. A repetition of that START is then recognized';
 COMMENT ON COLUMN yquota.container_change.priority IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.allocation_request_id IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.asked_label IS 'NULL: unchanged';
@@ -591,7 +592,7 @@ COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';
 COMMENT ON COLUMN yquota.charge."from" IS 'start of the segment';
 COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
 COMMENT ON COLUMN yquota.charge.booked_at IS 'clock when the row was posted';
-COMMENT ON COLUMN yquota.charge.number IS 'number of the row among those of its container, from 1';
+COMMENT ON COLUMN yquota.charge.number IS 'number of the row among the rows of its container, from 1';
 COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row reverses; NULL when it reverses none';
 COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ends or the free window of a preempted container begins';
 COMMENT ON COLUMN yquota.charge.exit_status IS 'exit status of the container if the feed reported one; only in the row of the FINISH';
@@ -649,7 +650,7 @@ COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH t
 COMMENT ON COLUMN yquota.event_reject.sqlstate IS 'SQLSTATE of the error that the event would have raised';
 COMMENT ON COLUMN yquota.event_reject.reason IS 'primary message of the error';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
-COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent the event, by its name at that time: the current user of the INSERT, or the caller of a function of yquota';
+COMMENT ON COLUMN yquota.event_reject.sent_by IS 'name, at that time, of the role that sent the event: the current user of the INSERT, or the caller of a function of yquota';
 
 -- A dump contains neither waiting_look nor skipped_waiting.  After a restore, the worker searches all rows.
 CREATE TABLE yquota_internal.waiting_look (
@@ -660,7 +661,7 @@ CREATE TABLE yquota_internal.waiting_look (
 	all_looked_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.waiting_look IS 'Searches of the worker for waiting events whose START is known: see apply_waiting()';
-COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the last search. Once every snapshot sees it as ended, the rows before seen_before are settled';
+COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the last search. Once every snapshot sees this transaction as ended, the rows before seen_before are settled';
 COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'transaction id before which the search saw all rows';
 COMMENT ON COLUMN yquota_internal.waiting_look.settled_before IS 'transaction id before which all rows are settled';
 COMMENT ON COLUMN yquota_internal.waiting_look.all_looked_at IS 'clock when the worker last looked at all rows';
@@ -714,7 +715,7 @@ CREATE TABLE yquota_internal.discarded_event (
 	event_id bigint
 );
 COMMENT ON TABLE yquota_internal.discarded_event IS
-	'Events that were set aside, as they are in the log, if an administrator has removed or changed their row in event_reject';
+	'Events, as they are in the log, that were set aside and whose rows in event_reject an administrator has removed or changed';
 COMMENT ON COLUMN yquota_internal.discarded_event.removed IS 'true if the row was removed; false if it was changed and may be tried again';
 
 CREATE TABLE yquota_internal.event_without_effect (
@@ -730,7 +731,7 @@ CREATE TABLE yquota_internal.charged_through (
 );
 CREATE INDEX charged_through_at_idx ON yquota_internal.charged_through (at);
 COMMENT ON TABLE yquota_internal.charged_through IS
-	'Charged-through marks, of which the greatest "at" counts. Each QUOTA_COMPUTE inserts a row, and the worker deletes all others';
+	'Charged-through marks. The mark with the greatest "at" counts. Each QUOTA_COMPUTE inserts a row, and the worker deletes all others';
 
 -- Counters.  Statements insert changes into counter_delta and never wait.  The worker compacts these changes into
 -- the tables below.  Readers add up both.
@@ -801,7 +802,7 @@ CREATE VIEW yquota_internal.packed_change AS
 				WHEN NOT entry.is_opportunistic THEN 'GUARANTEED' END::yquota.execution_type AS execution_type,
 		   entry.allocation, entry.containers, delta.changed_by
 	FROM yquota_internal.counter_delta AS delta
-	-- a row without packed changes returns no rows here
+	-- unpack_delta() returns no rows for a row without packed changes
 	CROSS JOIN LATERAL yquota_internal.unpack_delta(delta.scope, delta.packed) AS entry
 	WHERE delta.scope <> 'a';
 COMMENT ON VIEW yquota_internal.packed_change IS
@@ -818,8 +819,8 @@ CREATE VIEW yquota_internal.counter_change AS
 COMMENT ON VIEW yquota_internal.counter_change IS
 	'Changes that have not been compacted, one by one. They concern rate classes (with a weight), queues (scopes a and u) and nodes (a and n)';
 
--- Replaces the transaction id of rows from a dump, from a publication or by hand.  An id of another database has no
--- meaning here.
+-- Replaces the transaction id of rows that a dump, a publication or a manual INSERT brings.  An id of another database
+-- has no meaning here.
 CREATE FUNCTION yquota_internal.set_changed_by() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -846,7 +847,7 @@ COMMENT ON TABLE yquota_internal.usage_numbering IS
 	'Empty until an allocation cycle has run.  From then on, rows of counter_delta about usage contain the ids of their transactions';
 COMMENT ON COLUMN yquota_internal.usage_numbering.asked_by IS 'transaction that inserted the row';
 COMMENT ON COLUMN yquota_internal.usage_numbering.complete_from IS
-	'first transaction from which on all transactions write their ids; NULL in the first row, which requests the ids';
+	'transaction from which on every transaction writes its id; NULL in the first row, which requests the ids';
 CREATE FUNCTION yquota_internal.leave_out() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

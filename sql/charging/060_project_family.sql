@@ -1,5 +1,6 @@
--- Families of projects.  The spending of a project also counts for its parent, the parent's parent, and so on.  A
--- table contains all descendants, so that a project without parent and sub-projects takes no additional time.
+-- Families of projects.  The spending of a project also counts for its parent, the parent's parent, and so on.  A table
+-- contains all descendants, so that a statement about a project without parent and sub-projects takes no additional
+-- time.
 --
 -- The table does not record since when a project has been in a family, so a membership applies to all time.  A
 -- project can therefore move only while it has no credit, holds or charges.
@@ -19,7 +20,7 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 	RETURNS TABLE (ancestor text, member text, depth integer)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	BEGIN ATOMIC
-		-- search one step beyond the permitted depth, which also ends the search in a circle of parents
+		-- search one step beyond the permitted depth; this limit also ends the search in a circle of parents
 		WITH RECURSIVE line AS (
 			SELECT project.parent AS ancestor, project.name AS member, 1 AS depth
 			FROM yquota.project
@@ -33,7 +34,7 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 		SELECT line.ancestor, line.member, line.depth FROM line;
 	END;
 COMMENT ON FUNCTION yquota_internal.project_line(text[]) IS
-	'Return the ancestors of projects, or of all projects (NULL), according to project.parent.  If a project has too many, the last one has depth 16';
+	'Return the ancestors of projects, or of all projects (NULL), according to project.parent.  If a project has too many ancestors, the last one has depth 16';
 
 CREATE FUNCTION yquota_internal.check_move(moved text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -81,7 +82,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_line(text[]) IS
-	'Raise an error if the parents of projects form a circle or are too many';
+	'Raise an error if the parents of projects form a circle, or if a project has too many ancestors';
 
 CREATE FUNCTION yquota_internal.keep_families() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

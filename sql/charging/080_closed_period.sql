@@ -13,7 +13,7 @@ COMMENT ON TABLE yquota.closed_period IS
 	'Ends of billing periods that close_period() has closed or is closing.  Append-only';
 COMMENT ON COLUMN yquota.closed_period.until IS 'primary key; instant at which the period ends and the next one begins. The first period begins at -infinity';
 COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock when closing began; since then no charge crosses the end';
-COMMENT ON COLUMN yquota.closed_period.closed_at IS 'a row is on the bill if its booked_at is not later than this; NULL until all containers are settled';
+COMMENT ON COLUMN yquota.closed_period.closed_at IS 'instant up to which a row must have been booked (booked_at) to be on the bill; NULL until all containers are settled';
 COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers of all projects in the period, as booked by closed_at; verify() compares it with the ledger';
 COMMENT ON COLUMN yquota.closed_period.closed_by IS 'the session''s user';
 

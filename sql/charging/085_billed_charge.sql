@@ -13,7 +13,7 @@ CREATE TABLE yquota_internal.billed_charge (
 	amount numeric NOT NULL
 );
 CREATE INDEX billed_charge_project_idx ON yquota_internal.billed_charge (project, until);
--- finds what has been billed for a period, before close_period() corrects it
+-- close_period() uses this index to find the charges that were billed for a period
 CREATE INDEX billed_charge_charged_until_idx ON yquota_internal.billed_charge (charged_until);
 COMMENT ON TABLE yquota_internal.billed_charge IS
 	'Charges on the bills of a period, and corrections of earlier bills, by the resource type that was charged.  A correction is the change since the previous bills.  Append-only.  Rows with the same charged_until add up to the charges of that period';

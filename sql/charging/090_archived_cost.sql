@@ -47,7 +47,7 @@ COMMENT ON TABLE yquota.archived_history IS
 	'Targets to which segments of history were archived';
 COMMENT ON COLUMN yquota.archived_history.segment IS 'number of the segment in history_segment';
 COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.archived_history.target IS 'table that received the rows, by its name at that time';
+COMMENT ON COLUMN yquota.archived_history.target IS 'name, at that time, of the table that received the rows';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
@@ -66,7 +66,7 @@ COMMENT ON TABLE yquota.written_history IS
 	'Segments of history whose rows were written into a foreign table and are still in the books.  The next call of archive() compares the written rows with the books';
 COMMENT ON COLUMN yquota.written_history.segment IS 'number of the segment in history_segment';
 COMMENT ON COLUMN yquota.written_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.written_history.target IS 'table that received the rows, by its name at that time';
+COMMENT ON COLUMN yquota.written_history.target IS 'name, at that time, of the table that received the rows';
 COMMENT ON COLUMN yquota.written_history.cluster IS 'name of this cluster in rows of the target';
 COMMENT ON COLUMN yquota.written_history.written_at IS 'clock';
 COMMENT ON COLUMN yquota.written_history.written_by IS 'the session''s user';
@@ -92,7 +92,7 @@ CREATE TABLE yquota_internal.archived_cost_since (
 );
 COMMENT ON TABLE yquota_internal.archived_cost_since IS
 	'Cost of archived rows of a project since instants before the archive horizon. These are instants of grants of the project and its ancestors, and of holds';
-COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for the whole project; for a reservation its id, which includes its queue';
+COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for the whole project; for a reservation its id, and the amount includes the containers in its queue';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.amount IS 'credits, without those of sub-projects';
 
 CREATE FUNCTION yquota_internal.archived_since(project text, application_id text, since timestamptz) RETURNS numeric

@@ -30,7 +30,7 @@ CREATE INDEX reservation_charge_to_idx ON yquota.reservation_charge ("to");
 COMMENT ON TABLE yquota.reservation_charge IS
 	'Ledger of reservations: one row per interval of a promise; no row crosses the end of a closed period.  Append-only; corrections are further rows';
 COMMENT ON COLUMN yquota.reservation_charge.reservation_id IS 'as in reservation_definition';
-COMMENT ON COLUMN yquota.reservation_charge.number IS 'number of the row among those of its reservation, from 1';
+COMMENT ON COLUMN yquota.reservation_charge.number IS 'number of the row among the rows of its reservation, from 1';
 COMMENT ON COLUMN yquota.reservation_charge.version IS 'as in reservation_definition';
 COMMENT ON COLUMN yquota.reservation_charge.queue IS 'full path of the plan';
 COMMENT ON COLUMN yquota.reservation_charge.allocation IS 'sum over all promised containers, in native units';
@@ -188,7 +188,7 @@ CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamp
 		WHERE life."from" < life."to" AND segment."to" >= life.since;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_segments(text[], timestamptz[], timestamptz) IS
-	'Return the intervals that reservations pay for and that end at since or later, split at the ends of periods.  is_due is true if an interval is over at an instant, or has been posted.  The n-th elements of the arrays belong together';
+	'Return the intervals for which reservations pay and which end at the instant since or later, split at the ends of periods. is_due is true if an interval is over at an instant, or has been posted.  The n-th elements of the arrays belong together';
 
 -- This SQL function and the next ones are planned together with the calling statement, for its present arrays.
 CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])
@@ -280,7 +280,7 @@ CREATE FUNCTION yquota_internal.quote_reservation(
 	multipliers yquota.price[] DEFAULT NULL) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- the query contains instants as text, and other styles may have ambiguous names of time zones
+	-- the query contains instants as text, and other date styles may have ambiguous names of time zones
 	SET datestyle = 'ISO'
 	AS $$
 BEGIN
@@ -377,8 +377,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
 	'Post the cost of reservations up to the end of a period.  From then on, no row crosses that end.  Returns the number of posted rows';
 
--- The acceptance and the end of a version.  After a reservation has been accepted, no rule changes until the
--- transaction ends.
+-- The functions below run when a version is accepted and when it ends.  After a reservation has been accepted, no rule
+-- changes until the transaction ends.
 
 CREATE FUNCTION yquota_internal.price_reservation() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -447,7 +447,7 @@ BEGIN
 	THEN
 		RETURN NULL;
 	END IF;
-	-- the lock makes a transaction that closes a period finish first, or wait
+	-- with this lock, a transaction that closes a period has either finished before, or waits
 	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	WITH begun AS (
 		INSERT INTO yquota_internal.accruing_reservation (reservation_id, version, project, settled_until)

@@ -1,5 +1,5 @@
--- Days of the bill.  The days must not change once charges are reported by day.  Their time zone is therefore in a row
--- of a table and not in a setting of sessions.
+-- Defines the days of bills.  They must not change once charges are reported by day.  Their time zone is therefore in a
+-- row of a table and not in a setting of sessions.
 
 CREATE TABLE yquota.billing_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

@@ -3,7 +3,7 @@
 -- apart.
 --
 
--- The default is the default of yarn.resourcemanager.cluster-id in yarn-default.xml.
+-- Returns the value that yarn.resourcemanager.cluster-id has in yarn-default.xml.
 CREATE FUNCTION yquota_internal.default_cluster_name() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN 'yarn_cluster';

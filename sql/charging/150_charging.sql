@@ -171,8 +171,8 @@ CREATE FUNCTION yquota_internal.merge_weights(a bytea, b bytea) RETURNS bytea
 COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
 	'Return the sum of two packed lists of weights';
 
--- The running totals.  They count from the last full hour in which any container was settled.  A change of prices
--- rarely reaches further back, and reading a balance needs no older prices.
+-- Running totals count from the last full hour in which any container was settled.  A change of prices rarely reaches
+-- further back, and reading a balance needs no older prices.
 CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz, settled_in timestamptz)
 	RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -260,8 +260,8 @@ DECLARE
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
-	-- true if this transaction has written nothing; otherwise the function could compact rows that are rolled back
-	-- later
+	-- is_alone is true if this transaction has written nothing; otherwise the function could compact rows that are
+	-- rolled back later
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
@@ -280,9 +280,9 @@ BEGIN
 	-- run one compaction at a time; events and readers do not take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	-- If rows are compacted that a session with a cached cluster has not read, the session has to read all usage
-	-- again.  While allocation cycles run, new rows therefore wait for the next compaction.  They do not wait if
-	-- some transaction has been running since the last compaction.
+	-- If compaction takes rows that a session with a cached cluster has not read, that session has to read all usage
+	-- again.  While allocation cycles run, new rows therefore wait for the next compaction.  They do not wait if some
+	-- transaction has been running since the last compaction.
 	SELECT pg_snapshot_xmin(version.noted) INTO before
 	FROM yquota_internal.usage_version AS version
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
@@ -314,7 +314,7 @@ BEGIN
 		SELECT new.* FROM yquota_internal.counter_change AS new
 		WHERE (new.changed_by >= before) IS NOT TRUE
 	), late AS (
-		-- rows whose statement did not see a change of prices that affects them
+		-- find rows whose statement did not see a change of prices that affects them
 		INSERT INTO yquota_internal.correction_due (changed_from)
 		SELECT min(change.effective_from)
 		FROM (SELECT pricing_version, max(priced_through) AS priced_through
@@ -456,7 +456,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.compact_counters() IS
-	'Add the inserted deltas to the counters.  Returns the number of deltas.  While containers are being allocated, the newest deltas wait for the next call.  Does nothing while a change of prices has not been committed, or in a transaction whose snapshot could miss one.  The worker calls it';
+	'Add the inserted deltas to the counters.  Returns the number of deltas.  While containers are being allocated, the newest deltas wait for the next call.  Does nothing while a change of prices has not been committed, or in a transaction whose snapshot could miss such a change.  The worker calls the function';
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -629,7 +629,7 @@ CREATE TRIGGER signal_update AFTER UPDATE ON yquota.node
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
--- The removal of a waiting event sends a signal, too.  A session may look at the table after the removal.  It must
+-- The removal of a waiting event sends a signal, too.  A session may look at the table after the removal, and must
 -- forget what it saw if the removal is rolled back.
 CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject
 	FOR EACH ROW WHEN (OLD.waiting) EXECUTE FUNCTION yquota_internal.signal_change();

@@ -19,7 +19,7 @@ CREATE VIEW yquota_internal.label_change AS
 				 lag(h.label, 1, '') OVER (PARTITION BY h.node ORDER BY h.effective_at) AS label_before
 		  FROM yquota.node_label_history AS h) AS point
 	WHERE point.label <> point.label_before
-	  -- a separate subquery, so that nothing is read while no label has a factor
+	  -- use a separate subquery, so that nothing is read while no label has a factor
 	  AND (SELECT yquota_internal.labels_priced_from()) IS NOT NULL
 	  AND point.effective_at > (SELECT yquota_internal.labels_priced_from());
 COMMENT ON VIEW yquota_internal.label_change IS
@@ -254,7 +254,7 @@ BEGIN
 	ELSIF TG_OP = 'INSERT' THEN
 		names := ARRAY(SELECT fresh.name FROM new_nodes AS fresh);
 	ELSE
-		-- the plan is kept for any number of nodes: a join in this query could have nested loops
+		-- group instead of joining: PL/pgSQL keeps the plan for any number of nodes, and a join could use nested loops
 		names := ARRAY(SELECT listed.name
 					   FROM (SELECT stale.name, stale.label, false AS is_new FROM old_nodes AS stale
 							 UNION ALL
@@ -293,7 +293,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_labels() IS
-	'Write the new labels of nodes into their history, which settles the nodes'' containers again.  Also record the first capacity of new nodes';
+	'Write the new labels of nodes into node_label_history, so that the nodes'' containers are settled again.  Also record the first capacity of new nodes';
 
 CREATE TRIGGER lock_labels BEFORE INSERT OR UPDATE OF name, label ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();

@@ -69,8 +69,8 @@ CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
 	'Remaining credit of grants at their expiry, and credit that returned to them later.  The worker writes a row, and writes it again when the books change.  Balances do not depend on these rows';
 COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
-COMMENT ON COLUMN yquota.expired_grant.project IS 'project that had the credit: that of the grant, or an ancestor';
-COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row with 0 saves balances from computing it again. In a negative row that moved to a sub-project: credits that it had taken from grants which had expired by then';
+COMMENT ON COLUMN yquota.expired_grant.project IS 'project that had the credit: the grant''s own project, or an ancestor';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row with 0 saves balances from computing the loss again. For a negative row that moved to a sub-project, the credits that it had taken from grants that had expired by then';
 COMMENT ON COLUMN yquota.expired_grant.taken IS 'credits, 0 or more, that negative rows took from the grant before it expired';
 COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later. For a negative row: time at which it moved to the sub-project';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker computed the loss from the books';
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue
 				   OR segment.container_id = archived_within_quarter_hour.reservation_id));
 COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the credits that archived rows cost from an instant to the end of its quarter-hour.  The rows are those of archived_segments_around() the instant.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
+	'Return the credits that archived rows cost from an instant to the end of the quarter-hour.  The rows are those of archived_segments_around() the instant.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
 
 -- The query adds up the rows of a project once, and divides the rows that cross one of the instants.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[], begun_before timestamptz DEFAULT 'infinity')
@@ -242,7 +242,7 @@ CREATE VIEW yquota_internal.grant_term AS
 		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
 	) AS booking;
 COMMENT ON VIEW yquota_internal.grant_term IS
-	'Begin and end of the time in which a grant can be spent, or in which a negative row takes credit back';
+	'Start and end of the time in which a grant can be spent, or in which a negative row takes credit back';
 
 -- A project is limited by its own credit from the beginning of its first row of kind grant, budget or transfer.
 --
@@ -273,7 +273,7 @@ CREATE VIEW yquota_internal.credit_holder AS
 				  WHERE refund.project = step.member AND refund.kind IN ('refund', 'correction'))
 	GROUP BY step.member, step.holder, project.parent;
 COMMENT ON VIEW yquota_internal.credit_holder IS
-	'Projects that own the credit of refunds and corrections of sub-projects, and since when. holds_from is NULL for projects that never have credit of their own';
+	'Projects that own the credit of refunds and corrections of sub-projects, and the instants from which they own it. holds_from is NULL for projects that never have credit of their own';
 
 CREATE VIEW yquota_internal.own_life AS
 	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
@@ -284,7 +284,7 @@ CREATE VIEW yquota_internal.own_life AS
 	WHERE term.kind NOT IN ('refund', 'correction')
 	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project);
 COMMENT ON VIEW yquota_internal.own_life IS
-	'Begin and end of the time in which a grant is credit of the project to which it was given';
+	'Start and end of the time in which a grant is credit of the project to which it was given';
 
 CREATE VIEW yquota_internal.refund_life AS
 	SELECT term.grant_id, line.holder AS project, term.amount, greatest(term.begins_at, line.holds_from) AS begins_at, term.expires_at,
@@ -304,14 +304,14 @@ CREATE VIEW yquota_internal.refund_life AS
 	  AND term.begins_at < line.holds_until
 	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
 COMMENT ON VIEW yquota_internal.refund_life IS
-	'Begin and end of the time in which refunds and corrections of a sub-project are credit of the sub-project itself or of an ancestor';
+	'Start and end of the time in which refunds and corrections of a sub-project are credit of the sub-project itself or of an ancestor';
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT own.* FROM yquota_internal.own_life AS own
 	UNION ALL
 	SELECT refund.* FROM yquota_internal.refund_life AS refund;
 COMMENT ON VIEW yquota_internal.grant_life IS
-	'Begin and end of the time in which a grant is credit of a project, and the time at which its end may lose credit.  The project is the one to which the grant was given, or an ancestor for refunds and corrections';
+	'Start and end of the time in which a grant is credit of a project, and the time at which its end may lose credit.  The project is the one to which the grant was given, or an ancestor for refunds and corrections';
 
 CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -363,7 +363,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz, timestamptz) IS
-	'Return the cost of a project before certain instants, in order: the instants of credit_instant() until "until", "also" if it is earlier, and "until" itself.  Costs that are not stored are computed from the books';
+	'Return the cost of a project before each of these instants, in order: those of credit_instant() until "until", "also" if it is earlier, and "until".  Costs that are not stored are computed from the books';
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
@@ -378,7 +378,7 @@ CREATE FUNCTION yquota_internal.grant_outcome(
 	project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity',
 	instants timestamptz[] DEFAULT NULL, spent numeric[] DEFAULT NULL)
 	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric, moved numeric, taken numeric)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
@@ -420,7 +420,7 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
 	'Raise a NOTICE when a grant is inserted that has already expired';
--- Budgets are excluded: their earlier periods are granted only for the books.
+-- Excludes budgets, because their earlier periods are granted only to complete the books.
 CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
 	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
 	EXECUTE FUNCTION yquota_internal.notice_expired_grant();
@@ -466,7 +466,7 @@ COMMENT ON VIEW yquota_internal.expiry_due IS
 	'Projects with expired grants whose losses the worker has to compute, for the first time or again after a change of the books';
 
 CREATE FUNCTION yquota_internal.expired_loss(project text, until timestamptz) RETURNS numeric
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -483,7 +483,7 @@ CREATE VIEW yquota_internal.lost_credit AS
 	WHERE expired.expired_at <= yquota.statement_clock()
 	  AND NOT EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.project = expired.project)
 	UNION ALL
-	-- grants whose loss the worker has not stored yet
+	-- include grants whose loss the worker has not stored yet
 	SELECT due.project, found.grant_id, found.lost, found.taken
 	FROM yquota_internal.expiry_due AS due
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
@@ -496,7 +496,7 @@ COMMENT ON VIEW yquota_internal.lost_credit IS
 CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
 	RETURNS TABLE (grant_id bigint, kind text, reason text, valid_from timestamptz, amount numeric, first_at timestamptz, expires_at timestamptz,
 				   counts_for text, rest numeric, lost numeric, moved numeric)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -573,7 +573,7 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
-	'Store the spending of projects before the begin and expiry of their grants, unless it is stored already';
+	'Store the spending of projects before the start and the expiry of their grants, unless it is stored already';
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

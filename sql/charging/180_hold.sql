@@ -132,12 +132,12 @@ CREATE FUNCTION yquota_internal.running_spending(
 	RETURNS TABLE (hold_id bigint, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
 	SET search_path = pg_catalog, pg_temp
-	-- reads the containers once, whatever the planner knows about their number
+	-- makes the query read the containers once, even if the planner misjudges their number
 	SET enable_nestloop = off
 	AS $$
 #variable_conflict use_column
 DECLARE
-	-- the index of applications names ranges of 64 pages, half a megabyte for each hold
+	-- the index of applications finds ranges of 64 pages, so each hold would read half a megabyte
 	reads_all CONSTANT boolean := pg_relation_size('yquota.container') < 524288::bigint * cardinality(hold_ids);
 BEGIN
 	RETURN QUERY
@@ -215,7 +215,7 @@ CREATE FUNCTION yquota_internal.holds_by(projects text[], at timestamptz, archiv
 						   yquota_internal.archived_since(held.project, held.application_id, yquota_internal.next_quarter_hour(at))
 						   + yquota_internal.archived_within_quarter_hour(held.project, held.application_id, NULL, NULL, at, archived) ELSE 0 END
 				FROM held
-				-- reads the horizon once: calling archived_since() takes longer than the rest
+				-- read the horizon once, because calling archived_since() takes longer than the rest of the query
 				WHERE held.application_id IS NOT NULL AND held.held_at < (SELECT yquota_internal.archive_horizon())
 				UNION ALL
 				SELECT of_reservation.hold_id, of_reservation.amount
@@ -249,7 +249,7 @@ COMMENT ON FUNCTION yquota_internal.holds_by(text[], timestamptz, yquota_interna
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	-- planning and starting parallel workers for short branches take longer than most calls
@@ -264,7 +264,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
-	'Return the outstanding credits of the holds of a project that were in force at an instant, which is not later than the clock.  Also return the spending of their applications or reservations since they were held';
+	'Return the outstanding credits of the holds of a project that were in force at an instant not later than the clock.  Also return what their applications or reservations have spent since the credit was held';
 
 CREATE VIEW yquota_internal.hold_outstanding AS
 	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding, hold.reservation_id, hold.queue
@@ -272,7 +272,7 @@ CREATE VIEW yquota_internal.hold_outstanding AS
 	CROSS JOIN LATERAL yquota_internal.holds_at(holder.project, yquota.statement_clock()) AS found
 	JOIN yquota.hold ON hold.hold_id = found.hold_id;
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
-	'Outstanding credits of the holds that are neither released nor expired, and the spending of their applications or reservations since they were held';
+	'Outstanding credits of the holds that are neither released nor expired, and what their applications or reservations have spent since the credit was held';
 
 -- The view computes holds only for the few sub-projects that have holds.
 CREATE VIEW yquota_internal.held_credit AS
@@ -296,7 +296,7 @@ COMMENT ON VIEW yquota_internal.held_credit IS
 CREATE FUNCTION yquota_internal.held_by_projects(projects text[]) RETURNS TABLE (project text, held numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- reads the ledger once, whatever the planner knows about the number of holds
+	-- makes the query read the ledger once, even if the planner misjudges the number of holds
 	SET enable_nestloop = off
 	AS $$
 #variable_conflict use_column
@@ -332,7 +332,7 @@ CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 	RETURN yquota_internal.acts_as('operator') OR yquota_internal.acts_as('admin')
 		OR coalesce(project = ANY (yquota_internal.readable_projects()), false);
 COMMENT ON FUNCTION yquota_internal.may_hold(text) IS
-	'Tell whether the caller may hold and release credit of a project: operators, administrators and members of it may';
+	'Tell whether the caller may hold and release credit of a project: operators, administrators and members of the project may do so';
 
 CREATE FUNCTION yquota_internal.find_hold(project text, external_id text) RETURNS yquota.hold
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
@@ -448,8 +448,7 @@ BEGIN
 	IF NOT FOUND THEN
 		PERFORM yquota_internal.refuse_name('project', project);
 	END IF;
-	-- prevents a move of the project: a transaction that moves a project waits for this one, or this one waits for
-	-- it
+	-- keep the project from moving: this transaction and one that moves the project wait for each other
 	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	IF mode = 'PREPAID' OR external_id IS NOT NULL THEN
 		available := yquota_internal.lock_credit(project);

@@ -35,7 +35,7 @@ COMMENT ON TABLE yquota_internal.deferred_event IS
 	'Rows of the log that arrived while yquota.charging was deferred and have not been charged yet; charge_deferred() deletes them';
 COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
 	'number of the statement that inserted the row.  All rows of a statement have the same number, and statements are charged in this order';
-COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent the event, by its name at that time';
+COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'name, at that time, of the role that sent the event';
 
 CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -75,7 +75,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
-	'Charge events that arrived while yquota.charging was deferred, as an INSERT would have charged them.  Charges all events, or all events of some containers, so many that at least max_events are charged.  Bad events are raised or set aside, as yquota.on_bad_event says.  Returns how many events were charged, how many were set aside, and how many remain';
+	'Charge events that arrived while yquota.charging was deferred, as an INSERT would have charged them.  Charges all events.  With max_events, it charges whole containers until at least that many events are charged.  Bad events are raised or set aside, as yquota.on_bad_event says.  Returns how many events were charged, how many were set aside, and how many remain';
 
 CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

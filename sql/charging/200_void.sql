@@ -134,7 +134,7 @@ BEGIN
 			SELECT FROM (
 				SELECT c.container_id, c.application_id FROM yquota.container AS c
 				UNION ALL SELECT c.container_id, c.application_id FROM yquota.charge AS c
-				-- the container was voided already, unless it has been started and archived since
+				-- include containers that were voided before, unless they have been started and archived since
 				UNION ALL SELECT v.container_id, v.application_id FROM yquota.event_void AS v
 				WHERE v.voided_at >= (SELECT max(s.ledger_archived_at) FROM yquota.history_segment AS s)) AS known
 			WHERE (check_not_archived.container_id IS NULL OR known.container_id = check_not_archived.container_id)

@@ -153,7 +153,7 @@ CREATE VIEW yquota_internal.balance AS
 	LEFT JOIN yquota_internal.held_credit holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
 		SELECT trim_scale(coalesce(credit.granted, 0)
-						  -- computed from the books for the selected projects
+						  -- expired_loss() reads the books, so it is called only for the selected projects
 						  - CASE WHEN credit.expired > coalesce(noted.grants, 0)
 								 THEN yquota_internal.expired_loss(credit.project, credit.expired_until)
 								 ELSE coalesce(noted.lost, 0) END) AS granted,
@@ -172,7 +172,7 @@ CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
 				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric, credit_limit numeric,
 				   exhaustion_grace interval)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
 	-- planning and starting parallel workers for short branches take longer than most calls
@@ -206,13 +206,13 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 		   array_agg(above.credit_limit) AS credit_limits,
 		   array_agg(above.exhaustion_grace) AS graces
 	FROM yquota_internal.project_family AS family
-	-- a subquery lets the planner cache results; the planner considers a repeated function call free and caching
+	-- use a subquery, so that the planner caches results; it considers a repeated function call free and caching
 	-- expensive
 	CROSS JOIN LATERAL (SELECT b.* FROM yquota_internal.balance_of(family.ancestor) AS b OFFSET 0) AS above
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
 	GROUP BY family.member;
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
-	'Rows of balance for the ancestors of sub-projects, as arrays in the same order';
+	'Rows of balance for the ancestors of sub-projects: one array per column, all in the same order of ancestors';
 
 -- A container whose life is shorter than the minimum run time is padded by a row of length zero.
 CREATE FUNCTION yquota_internal.padding_at(project text, since timestamptz, until timestamptz) RETURNS TABLE (at timestamptz, amount numeric)
@@ -272,8 +272,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.unspent_since(text, timestamptz) IS
 	'Return the unspent credits of the grants of a project at an instant, at the clock, and where grants begin and end in between.  Reads the books once';
 
--- Instants at which a search cuts an interval: 32 equal parts of the interval, and three instants around a guess.  The
--- guess lies where a straight line between the balances at both ends would reach the balance that is sought.
+-- A search cuts an interval at these instants: at the ends of 32 equal parts, and at three instants around a guess.
+-- The guess lies where a straight line between the balances at both ends would reach the balance that is sought.
 CREATE FUNCTION yquota_internal.cuts_between(since timestamptz, until timestamptz, part numeric) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -343,7 +343,7 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN yquota.statement_clock();
 	END IF;
-	-- grants booked ahead of a clock that was set back are part of the balance, but not of these instants
+	-- grants that were booked before the clock was set back are part of the balance, but these instants leave them out
 	RETURN yquota_internal.add_microseconds(
 		CASE WHEN some_left.next_at IS NULL THEN yquota.statement_clock()
 			 ELSE yquota_internal.first_without(project, some_left.at, some_left.next_at, some_left.rest, greatest(- some_left.next_rest, 0)) END,
@@ -353,16 +353,16 @@ $$;
 COMMENT ON FUNCTION yquota_internal.grace_ends_at(text, numeric, interval) IS
 	'Return the end of the time of grace of a budget that is used up together with its credit limit.  If that time has ended already, the result is the clock';
 
--- Not STRICT, so that the planner inlines the function into the query and plans the query only once.
+-- The function is not STRICT, so that the planner inlines it into the query and plans the query only once.
 CREATE FUNCTION yquota_internal.policy_in_force(
 	policy yquota.exhaustion_policy, grace interval, unspent numeric, acts_at timestamptz) RETURNS yquota.exhaustion_policy
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE WHEN grace > interval '0' AND policy > 'refuse_submission' AND (unspent > 0 OR acts_at > yquota.statement_clock())
 				THEN 'refuse_submission' ELSE policy END;
 COMMENT ON FUNCTION yquota_internal.policy_in_force(yquota.exhaustion_policy, interval, numeric, timestamptz) IS
-	'Return the action of decisions when a budget is used up.  During the time of grace, drain and stop only refuse submissions';
+	'Return the effect on decisions when a budget is used up.  During the time of grace, drain and stop only refuse submissions';
 
--- Not in LANGUAGE sql, because the planner would inline the function twice.  Few budgets have these actions.
+-- The function is in PL/pgSQL, because the planner would inline an SQL function twice.  Few budgets have these actions.
 CREATE FUNCTION yquota_internal.acts_at(project text, credit_limit numeric, grace interval, unspent numeric, rate numeric) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -455,9 +455,9 @@ COMMENT ON COLUMN yquota_internal.project_credit.available IS
 	'credits that may still be spent: the smallest remaining amount of the budgets that limit the project, each with the credit_limit of its project; NULL without limit';
 COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'credits that would be available if nothing were held';
 COMMENT ON COLUMN yquota_internal.project_credit.action IS
-	'action of decisions when no credit is left; NULL when some credit is left';
+	'effect on decisions when no credit is left; NULL when some credit is left';
 COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: the remaining amount of each budget that limits the project, with the credit_limit of the budget''s project';
-COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when the budgets that limit the project are used up; during a time of grace never stricter than refuse_submission';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'effects on decisions when the budgets that limit the project are used up; during a time of grace never stricter than refuse_submission';
 COMMENT ON COLUMN yquota_internal.project_credit.acts_at IS 'instant at which drain or stop begins at the present burn rates; NULL if it never begins';
 
 -- Planning a query about one project would take several times as long as running it.  The columns are listed,
@@ -467,7 +467,7 @@ CREATE FUNCTION yquota_internal.credit_of(of_project text,
 		OUT accrued numeric, OUT held numeric, OUT burn_rate numeric, OUT remaining numeric, OUT parent text, OUT has_budget boolean,
 		OUT credit_limit numeric, OUT exhaustion_grace interval, OUT available numeric, OUT unspent numeric, OUT limited_by text, OUT exhausted_at timestamptz, OUT action yquota.exhaustion_policy,
 		OUT limits numeric[], OUT policies yquota.exhaustion_policy[], OUT acts_at timestamptz)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER COST 10000
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_credit_of';
@@ -526,7 +526,8 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 					CASE WHEN EXISTS (SELECT FROM unnest(credit.limits, credit.policies) AS budget (available, policy)
 									  WHERE budget.available <= 0 AND budget.policy <> 'allow')
 						 THEN 'refuse_submission'::yquota.exhaustion_policy END) AS action
-	-- for a join of a function, the server would describe all columns of the result once per column, in each query
+	-- use LATERAL: with JOIN, the server would describe all columns of the function's result once per column, in each
+	-- query
 	FROM yquota.project AS project, LATERAL yquota_internal.credit_of(project.name) AS credit
 	WHERE (SELECT yquota_internal.reads_balances())
 	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -683,7 +684,7 @@ COMMENT ON VIEW yquota_internal.settled_segment IS
 CREATE FUNCTION yquota_internal.accruing_segments()
 	RETURNS TABLE (reservation_id text, project text, username text, queue text, allocation yquota.resource, factors text[],
 				   "from" timestamptz, "to" timestamptz)
-	-- reads tables behind a view; readers of the view may not read these tables.  PL/pgSQL keeps the plan
+	-- lets readers of a view get rows of tables that they may not read.  PL/pgSQL keeps the plan
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -855,7 +856,7 @@ COMMENT ON VIEW yquota.queue_usage IS
 	'Usage of running containers, per queue, node label, user and execution type';
 COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.queue_usage.containers IS 'number of running containers';
-COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of their allocations, native units';
+COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of the allocations of these containers, native units';
 
 CREATE VIEW yquota.node_usage AS
 	SELECT coalesce(node.name, held.node) AS node,
@@ -893,8 +894,8 @@ CREATE VIEW yquota.node_usage AS
 COMMENT ON VIEW yquota.node_usage IS
 	'Resources of nodes and the usage of running containers. A node that is known only from containers has no total';
 COMMENT ON COLUMN yquota.node_usage.total IS 'resources of the node, native units; NULL for a node that is not in yquota.node';
-COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
-COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
+COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'resources held by GUARANTEED containers, native units';
+COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'resources held by OPPORTUNISTIC containers, native units';
 COMMENT ON COLUMN yquota.node_usage.available IS
 	'resources that GUARANTEED containers may still use: total less guaranteed, native units; negative amounts if they use more than the total';
 COMMENT ON COLUMN yquota.node_usage.containers IS 'number of running containers';

@@ -175,7 +175,7 @@ BEGIN
 	VALUES (from_project, to_project, trim_scale(amount), reason, external_id, yquota_internal.acting_role(), yquota.statement_clock())
 	ON CONFLICT ON CONSTRAINT credit_transfer_external_id_key DO NOTHING
 	RETURNING * INTO moved;
-	-- in the meantime, another transaction has moved credit between other projects with this id
+	-- in the meantime, another transaction has moved credit between other projects with this external_id
 	IF NOT FOUND THEN
 		RETURN yquota_internal.same_transfer(from_project, to_project, amount, external_id);
 	END IF;

@@ -23,7 +23,7 @@ COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'time at which
 CREATE FUNCTION yquota_internal.outliving_containers()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, ended_at timestamptz)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -134,7 +134,7 @@ COMMENT ON VIEW yquota_internal.contradicted_end IS
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, reason text, differs boolean)
-	-- reads tables behind views; readers of the views may not read these tables
+	-- lets readers of views get rows of tables that they may not read
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -183,7 +183,7 @@ COMMENT ON COLUMN yquota.feed_reject.source IS 'name of the feed; NULL for a fee
 COMMENT ON COLUMN yquota.feed_reject.call IS 'refused call or row, as the feed reports it: the function and its arguments, or the table and its row';
 COMMENT ON COLUMN yquota.feed_reject.message IS 'message of the server';
 COMMENT ON COLUMN yquota.feed_reject.at IS 'time at which the call was set aside, or was last refused again';
-COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent the call, by its name at that time';
+COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'name, at that time, of the role that sent the call';
 
 CREATE TABLE yquota_internal.feed_problem (
 	source text COLLATE "C",
@@ -329,7 +329,7 @@ COMMENT ON COLUMN yquota.feed_status.source IS 'name of the feed; NULL for rows 
 COMMENT ON COLUMN yquota.feed_status.events IS 'number of rows received, including repeated ones and those set aside';
 COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
 COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'time at which the last row arrived';
-COMMENT ON COLUMN yquota.feed_status.lag IS 'time from last_event_at to the clock; it also grows if nothing happens in the cluster';
+COMMENT ON COLUMN yquota.feed_status.lag IS 'time from last_event_at to the clock; the lag also grows if nothing happens in the cluster';
 COMMENT ON COLUMN yquota.feed_status.waiting IS 'number of events set aside until the START of their container arrives';
 COMMENT ON COLUMN yquota.feed_status.rejected IS 'number of events set aside for another reason: see event_reject, then call retry_rejects()';
 COMMENT ON COLUMN yquota.feed_status.deferred IS 'number of events stored while yquota.charging was deferred and not charged yet; they are included in events';
@@ -361,7 +361,7 @@ COMMENT ON COLUMN yquota.my_rejects.reject_id IS 'number of the row in event_rej
 COMMENT ON COLUMN yquota.my_rejects.call IS 'call or row that a feed set aside: the function and its arguments, or the table and its row; NULL for an event';
 COMMENT ON COLUMN yquota.my_rejects.waiting IS 'true for an UPDATE or FINISH that waits for its START, and is applied when the START arrives';
 COMMENT ON COLUMN yquota.my_rejects.allocation IS 'native units';
-COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent the event or call, by its name at that time';
+COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'name, at that time, of the role that sent the event or call';
 
 --
 -- Events set aside
@@ -430,7 +430,7 @@ CREATE FUNCTION yquota_internal.accept_any_age() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_accept_any_age';
 COMMENT ON FUNCTION yquota_internal.accept_any_age() IS
-	'Let the calling function, which has SET clauses, run without yquota.max_event_age.  A SET clause could not change this setting if the owner is not a superuser';
+	'Let the calling function run without yquota.max_event_age.  A SET clause could not change this setting if the owner is not a superuser';
 
 CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
@@ -694,7 +694,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.apply_waiting(boolean) IS
 	'Apply waiting events whose START is known by now, at most 10000 at a time.  Returns how many were sent.  The worker searches only events whose START may have arrived since its last search';
 
--- Restarts of the resource manager.
+-- The functions below record restarts of the resource manager.
 
 CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -951,7 +951,7 @@ BEGIN ATOMIC
 	  AND theirs.is_running IS NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
-	'Return the findings of reconcile(): events to insert, including finishes at lost_at for containers without later news.  Also return containers that still have to be ended, waiting containers in the list, and conflicts that no event can resolve';
+	'Return the findings of reconcile(): events to insert, including finishes at lost_at for containers without later events.  Also return containers that still have to be ended, waiting containers in the list, and conflicts that no event can resolve';
 
 -- This is a separate SQL function, because the context of an error quotes statements of PL/pgSQL, but not this
 -- statement.
@@ -1003,7 +1003,7 @@ AS $$
 	ORDER BY charge.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.wrong_ends(jsonb, timestamptz) IS
-	'Return ends by reconcile() that later events of feeds contradict, or the list of containers running at as_of';
+	'Return ends by reconcile() that are contradicted by later events of feeds, or by the list of containers running at as_of';
 
 -- This is a separate SQL function, so that the context of an error does not quote its statement.
 CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) RETURNS void
@@ -1094,7 +1094,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
-	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that are not in the list, starts missing ones, and updates differences.  If the list does not say which containers run, a container that waits at its node is neither started nor finished.  Ends by earlier calls are withdrawn if a feed reported a later one, or if the list contains the container.  Returns the differences; inserts events only if dry_run is false.  Containers that changed after as_of stay as they are.  With the source of a feed, containers may be finished at the start of its last outage.  This happens to containers without an event since the outage began';
+	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that are not in the list, starts missing ones, and updates differences.  If the list does not say which containers run, a container that waits at its node is neither started nor finished.  Ends by earlier calls are withdrawn if a feed reported a later end, or if the list contains the container.  Returns the differences; inserts events only if dry_run is false.  Containers that changed after as_of stay as they are.  With the source of a feed, containers may be finished at the start of its last outage.  This happens to containers without an event since the outage began';
 
 CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -1182,8 +1182,8 @@ $$;
 COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
 	'Record that a node has joined the cluster, or that its resources or label have changed, and mark it RUNNING. Returns whether anything changed.  A call about a time before the last recorded change of the node changes nothing';
 
--- Rows that pg_dump includes.  clock_setting and worker_state are not included: a restored database starts with the
--- system's clock and without worker.
+-- Lists the rows that pg_dump includes. clock_setting and worker_state are not included: a restored database starts
+-- with the system's clock and without worker.
 --
 -- The parents are dumped first, for dumps with one INSERT per row.
 SELECT pg_extension_config_dump('yquota.project',

@@ -109,7 +109,7 @@ BEGIN
 	END IF;
 	BEGIN
 		local_time := (lpad(year_of_line::text, 4, '0') || '-' || read.rest)::timestamp;
-		-- a log of last year that is read in this year
+		-- accept a log of last year that is read this year
 		IF read.year IS NULL AND before IS NULL AND first_year IS NULL
 			AND local_time AT TIME ZONE timezone > yquota.statement_clock() + interval '1 day'
 		THEN

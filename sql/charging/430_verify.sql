@@ -15,7 +15,7 @@ CREATE FUNCTION yquota_internal.payer_project(project text, username text) RETUR
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN COALESCE(project, split_part(username, '__', 1));
 COMMENT ON FUNCTION yquota_internal.payer_project(text, text) IS
-	'Return the project of a CONTAINER_START, which the event or its username (as project__user) contains';
+	'Return the project that a CONTAINER_START names, or else the project in its username (project__user)';
 
 CREATE FUNCTION yquota_internal.payer_username(project text, username text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -143,7 +143,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 					 AND logged.is_given = booked.is_given
 					 -- the second pass handles lives with padding
 					 OR booked.finished_at - booked.started_at >= rule.longest
-					 -- the second pass handles preempted lives, which may be free
+					 -- the second pass handles lives that ended in a preemption, because part of them may be free
 					 AND (booked.exit_status IS DISTINCT FROM -102 OR rule.free = '0')
 					 AND yquota_internal.is_due(
 						booked.project, booked.application_id, booked.username, booked.queue,
@@ -167,7 +167,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
 		UNION ALL
-		-- containers with voids: their log and books agree only if voided events are ignored
+		-- include containers with voids, whose log and books agree only if voided events are ignored
 		SELECT void.container_id, NULL, NULL, since IS NULL, false
 		FROM yquota_internal.last_void AS void
 		-- evaluate below the grouping, so that not all columns pass through it
@@ -201,7 +201,7 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
 	), repeated AS MATERIALIZED (
-		-- read the whole table: by its index, all changes of a container would be read for each of its events
+		-- read the whole table, because its index would read all changes of a container for each of its events
 		SELECT change.event_id, change.container_id, change.occurred_at
 		FROM yquota.container_change AS change
 		WHERE change.repeated_start
@@ -330,7 +330,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM life AS l
 		WHERE l.free_from > l.started_at AND l.free_from < l.finished_at
 	), relabelled AS (
-		-- changes of the labels of all nodes on which a container was
+		-- find changes of the labels of all nodes on which a container was
 		SELECT DISTINCT place.container_id, change.effective_at AS at, change.node
 		FROM heard AS place
 		JOIN yquota_internal.label_change AS change ON change.node = place.node
@@ -543,8 +543,8 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
 	'Return differences between the log and the books for containers that are not proven';
 
--- Running containers and counters.  They describe the present state and have no history.  They are therefore always
--- checked completely, whatever interval is verified.
+-- Running containers and counters describe the present state and have no history.  They are therefore always checked
+-- completely, whatever interval is verified.
 
 CREATE FUNCTION yquota_internal.verify_accruals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -790,8 +790,8 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
 	'Return differences between the scheduler''s rows for applications, the applications and the books';
 
--- An end may be committed after a round that began later.  The check waits an hour, which is longer than any
--- transaction of a feed.
+-- The end of a container may be committed after a round of preemption that began later.  The check waits an hour, which
+-- is longer than any transaction of a feed.
 CREATE FUNCTION yquota_internal.verify_preemption()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -955,7 +955,7 @@ CREATE FUNCTION yquota_internal.verify_ends()
 		ON log.container_id = reported.container_id AND log.event = 'CONTAINER_FINISH'
 		AND log.occurred_at = reported.occurred_at
 		AND log.exit_status IS NOT DISTINCT FROM reported.exit_status
-	-- skip archived containers, which have left both tables, perhaps just before another end arrived
+	-- skip archived containers: they have left both tables, perhaps just before another end arrived
 	WHERE EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = reported.container_id)
 	  -- skip everything if there are no such ends, as usual; otherwise a parallel plan would hash log and ledger for
 	  -- nothing
@@ -1037,7 +1037,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	WHERE compared.taken IS DISTINCT FROM compared.known_taken;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
-	'Return differences since an instant between the stored spending at begin and expiry of grants, the losses of grants, and the books';
+	'Return differences since an instant between the stored spending at the start and expiry of grants, the losses of grants, and the books';
 
 CREATE FUNCTION yquota_internal.verify_transfers()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1096,7 +1096,7 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	-- to disk in batches.  Without statistics, the planner considers nested loops over the log cheap.
 	SET enable_nestloop = off
 	SET enable_mergejoin = off
-	-- reduces the number of batches, whatever the settings of the role and session are
+	-- use more memory, and so fewer batches, whatever the settings of the role and session are
 	SET work_mem = '32MB'
 	-- JIT would compile hundreds of expressions, which takes longer than running most of them
 	SET jit = off

@@ -149,7 +149,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_sealed_ledger(regclass) IS
-	'Empty charge_filter, which the worker rebuilds, because a ledger table has been sealed.  Create the trigger that empties it when rows are inserted into that table';
+	'Empty charge_filter because a ledger table has been sealed; the worker fills it again.  Create the trigger that empties charge_filter when rows are inserted into that table';
 
 --
 -- Sealing
@@ -297,8 +297,8 @@ BEGIN
 	-- exclude archiving at the same time; INSERTs do not wait
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 1);
 	IF wanting = 'charge_filter' THEN
-		-- if the table has entries, which are out of date, only remove them now; the next call fills the table.
-		-- Otherwise sessions would wait for the lock while the table is filled
+		-- if the table has outdated entries, only remove them now; the next call fills the table.  Otherwise sessions
+		-- would wait for the lock while the table is filled
 		IF pg_relation_size('yquota_internal.charge_filter') > 0 THEN
 			PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota_internal.charge_filter IN ACCESS EXCLUSIVE MODE', 1);
 			TRUNCATE yquota_internal.charge_filter;
@@ -317,8 +317,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.tend_history() IS
 	'Make the filter of container ids, or the missing index of applications of one sealed ledger table.  Returns the name of the table, NULL when nothing was missing.  The worker calls it';
 
--- Digests.  Plain SQL computes them again from an archive in any database.  The query uses no object of yquota and
--- does not depend on settings.  OFFSET prevents the hash of a row from being computed for each of its four parts.
+-- Plain SQL computes digests again from an archive in any database.  The query uses no object of yquota and does not
+-- depend on settings.  OFFSET prevents the hash of a row from being computed for each of its four parts.
 
 CREATE FUNCTION yquota.archive_digest_query(source text, history text DEFAULT 'ledger') RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -375,9 +375,9 @@ COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
 
 -- Archiving.
 --
--- All rows of a container leave together: with its last row of the ledger and the log, once it has ended.  Rows of
--- containers that continue are copied into new children.  The books therefore have all rows of a container or none,
--- and reports about containers stay exact.
+-- All rows of a container leave together, once it has ended and its last rows of the ledger and the log are sealed.
+-- Rows of containers that continue are copied into new children.  The books therefore have all rows of a container or
+-- none, and reports about containers stay exact.
 --
 -- All rows of a reservation leave together, with the ledger.  The reservation itself must have been deleted
 -- (remove_ended_reservations()), and its rows must have been booked before the newest of the segments was sealed.
@@ -403,7 +403,8 @@ CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive().  Returns the first column of the first row, if there is one';
 
--- Digests ignore columns that later versions added.  Columns with which the digest computes must have their type.
+-- Digests ignore columns that later versions added.  Columns that a digest uses in computations must have the right
+-- type.
 CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -805,7 +806,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.remove_copied_reservations(text) IS
 	'Delete from the ledger of reservations the rows that copy_leaving_reservations() copied into a table.  Raises an error if a reservation has new rows';
 
--- The function makes a child with the copied rows.  It is not attached yet.  NULL if there are no rows.
+-- The function makes a child with the copied rows, which is not attached yet.  It returns NULL if there are no rows.
 CREATE FUNCTION yquota_internal.make_carried(
 	parent regclass, tables text[], through integer) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -874,7 +875,7 @@ BEGIN
 		PERFORM yquota_internal.note_sealed_ledger(format('yquota_internal.%I', carried_ledger)::regclass);
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
 	END IF;
-	-- replan after a rollback; a plan that is made from now on would not read all rows then
+	-- replan after a rollback; a plan that is made from now on would miss rows then
 	PERFORM yquota_internal.replan('yquota.charge'), yquota_internal.replan('yquota.container_event');
 	UPDATE yquota.history_segment AS s
 	SET ledger_table = NULL, ledger_archived_at = yquota.clock(), horizon = detach.horizon
@@ -884,7 +885,7 @@ BEGIN
 	FROM yquota.history_segment AS n WHERE n.number = through
 	ON CONFLICT (number) DO UPDATE
 		SET sealed_at = EXCLUDED.sealed_at, ledger_table = EXCLUDED.ledger_table, log_table = EXCLUDED.log_table;
-	-- makes every session read the horizon again; no amount changes
+	-- make every session read the horizon again, by a change that affects no amount
 	INSERT INTO yquota.pricing_change (version, effective_from, description)
 	SELECT coalesce(max(p.version), 0) + 1, 'infinity', format('history before %s archived', yquota_internal.instant_text(horizon))
 	FROM yquota.pricing_change AS p;

@@ -18,8 +18,8 @@
 -- change of prices invalidates the roll-ups of all quarter-hours from its instant on.  Reports read those
 -- quarter-hours from the ledger until they are rolled up again.
 
--- Neither STRICT nor IMMUTABLE; otherwise the planner would not inline the function.  The subtraction of an interval
--- is not IMMUTABLE.
+-- The function is neither STRICT nor IMMUTABLE; otherwise the planner would not inline it.  The subtraction of an
+-- interval is not IMMUTABLE.
 CREATE FUNCTION yquota_internal.last_instant("from" timestamptz, "to" timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN "to" > "from" THEN "to" - interval '1 microsecond' ELSE "from" END;
@@ -41,7 +41,7 @@ COMMENT ON TABLE yquota_internal.charge_rollup IS
 COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'start of the quarter-hour';
 COMMENT ON COLUMN yquota_internal.charge_rollup.amount IS 'credits';
 
--- Not STRICT; otherwise the planner would not inline the function.
+-- The function is not STRICT; otherwise the planner would not inline it.
 CREATE FUNCTION yquota_internal.utc_day(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('24 hours', at, '2000-01-01 00:00+00') ELSE at END;
@@ -113,10 +113,10 @@ CREATE VIEW yquota_internal.readable_rollup AS
 COMMENT ON VIEW yquota_internal.readable_rollup IS
 	'Rows of charge_rollup that the calling role may see';
 
--- Rolling up.  A row within one quarter-hour is added with its booked amount.  Any other row is divided into parts,
--- one for each quarter-hour, which are priced by the present timelines.  The booked amount of the row may come from
--- earlier timelines.  If the parts must add up to the booked amount (as_booked), the first part gets the rest that
--- the other parts leave.  Parts of a row that is free because of a preemption cost nothing.
+-- A row within one quarter-hour is rolled up with its booked amount.  Any other row is divided into one part for each
+-- quarter-hour, and the parts are priced by the present timelines.  The booked amount of the row may come from earlier
+-- timelines.  If the parts must add up to the booked amount (as_booked), the first part gets the rest that the other
+-- parts leave.  Parts of a row that is free because of a preemption cost nothing.
 CREATE TYPE yquota_internal.quarter_hour_sum AS (
 	starts_at timestamptz,
 	amount numeric,
@@ -144,7 +144,7 @@ CREATE AGGREGATE yquota_internal.quarter_hour_sums(
 	part_from timestamptz, amount numeric, sign integer, as_booked boolean, counts boolean) (
 	sfunc = yquota_internal.add_quarter_hours,
 	stype = internal,
-	-- sufficient for an application that runs for a few hours
+	-- this size is sufficient for an application that runs for a few hours
 	sspace = 2048,
 	finalfunc = yquota_internal.finish_quarter_hours,
 	parallel = restricted
@@ -302,7 +302,7 @@ BEGIN
 		PERFORM yquota_internal.void_rollup(void_from);
 	END IF;
 
-	-- rows that are not included yet, and rows that have to be divided again
+	-- read rows that are not included yet, and rows that have to be divided again
 	added := yquota_internal.roll_up_rows($query$
 			SELECT charge.*, '-infinity'::timestamptz AS part_from, true AS is_new
 			FROM yquota_internal.ledger_row AS charge

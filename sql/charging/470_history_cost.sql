@@ -176,7 +176,7 @@ BEGIN
 			SELECT kept.project, kept.application_id, kept.since, 0 AS whole, 0 AS cut
 			FROM yquota_internal.archived_cost_since AS kept
 			UNION ALL
-			-- the last instant at or before the start of the row, and the instants within the row
+			-- take the last instant at or before the start of the row, and the instants within the row
 			SELECT leaving.of_project, leaving.of_application, leaving.cuts[number.n],
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN leaving.amount ELSE 0 END,
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
@@ -274,10 +274,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) IS
 	'Refuse a report that begins before the archive horizon and needs more detail than archived_cost contains';
 
--- Rows of archives.  An archive table may belong to any role.  Reading it may run code of its owner or of a foreign
--- server.  Such code must not get the rights of yquota's owner.  The table is therefore read with the rights of its
--- own owner, who must also own its parts.  The rows are returned as JSON, and text of another server is converted to
--- the types of yquota.
+-- An archive table may belong to any role.  Reading it may run code of its owner or of a foreign server.  Such code
+-- must not get the rights of yquota's owner.  The table is therefore read with the rights of its own owner, who must
+-- also own its parts.  The rows are returned as JSON, and text of another server is converted to the types of yquota.
 
 CREATE TYPE yquota_internal.archived_charge AS (
 	archive text,
@@ -436,7 +435,7 @@ CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at tim
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- in a format that every server reads in the same way
+	-- use formats that every server reads in the same way
 	since CONSTANT text := to_json(at) #>> '{}';
 	last CONSTANT text := to_json(greatest(at, yquota_internal.next_quarter_hour(at) - interval '1 microsecond')) #>> '{}';
 	charges CONSTANT yquota_internal.archived_charge[] := ARRAY(

@@ -56,7 +56,7 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.wait_for_postings();
 	INSERT INTO yquota.closed_period (until, begun_at) VALUES (period_end, yquota.clock());
-	-- makes every session read the period before it settles anything; no amount changes
+	-- make every session read the period before it settles anything, by a change that affects no amount
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', yquota_internal.instant_text(period_end)));
 END
 $$;
@@ -155,7 +155,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) IS
-	'Refuse a bill of archived periods if archived_cost cannot answer it';
+	'Refuse a bill of archived periods if archived_cost has too little detail for it';
 
 CREATE FUNCTION yquota_internal.check_booked_window("from" timestamptz, "to" timestamptz, as_booked timestamptz)
 	RETURNS void
@@ -218,9 +218,9 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
 	'Return the cost of all projects in a period, from rows that were booked up to an instant';
 
--- A row is divided where calendars open or close.  The first part contains what the other parts leave of the booked
--- amount.  The parts therefore add up to the bill.  If history was archived before its period was closed, a
--- quarter-hour belongs to the calendars that were open at its start.
+-- A row is divided where calendars open or close.  The first part contains the rest of the booked amount.  The parts
+-- therefore add up to the bill.  If history was archived before its period was closed, a quarter-hour belongs to the
+-- calendars that were open at its start.
 CREATE FUNCTION yquota_internal.bill_calendars(starts_at timestamptz, period_end timestamptz, booked_until timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -26,7 +26,7 @@ COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz
 -- The function finds the range in which roll-ups can replace the ledger between the first and the last instant.  There
 -- is no such range if an instant of the report inside it is not the start of a quarter-hour.
 --
--- The ledger alone is as fast if the range is shorter than an hour.  It also is as fast if three quarters of the rows
+-- The ledger alone is as fast if the range is shorter than an hour.  The same is true if three quarters of the rows
 -- must be read from the ledger anyway.  Only the interval with the most rows is read from the roll-ups.  For each
 -- further interval, the ledger would have to be searched for later postings once more.
 CREATE FUNCTION yquota_internal.rolled_up_range(
@@ -74,8 +74,8 @@ COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, time
 
 -- A correction may be posted after the corrected row has been rolled up.  It must cancel that row.  Roll-ups compute
 -- parts of quarter-hours with the present timelines (charging/460_charge_rollup.sql).  The correction is therefore
--- computed in the same way, although earlier timelines decided about its amount.  The same is done for the new row
--- that replaces the corrected row, because a later row may reverse it.
+-- computed in the same way, although earlier timelines determined its amount.  The same is done for the new row that
+-- replaces the corrected row, because a later row may reverse it.
 CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE
@@ -344,7 +344,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) IS
-	'The result of cost_between() for the calling role';
+	'Return the result of cost_between() for the calling role';
 
 CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 									by text[] DEFAULT '{project}', as_booked timestamptz DEFAULT NULL)
@@ -408,7 +408,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) IS
-	'The result of cost_by_day() for the calling role';
+	'Return the result of cost_by_day() for the calling role';
 
 CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 								   by text[] DEFAULT '{project}', timezone text DEFAULT NULL)
@@ -420,7 +420,7 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
 	'Return the cost on each day of a range, divided exactly at the midnights of a time zone.  The default time zone is that of bills.  Other rules are those of cost_between()';
 
--- Calendars.  The window is divided where calendars open or close.
+-- The window is divided where calendars open or close.
 
 CREATE FUNCTION yquota_internal.cost_by_calendar_as_owner("from" timestamptz, "to" timestamptz, by text[])
 	RETURNS TABLE (calendars text, project text, username text, queue text, application_id text,
@@ -447,7 +447,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_calendar_as_owner(timestamptz, timestamptz, text[]) IS
-	'The result of cost_by_calendar() for the calling role';
+	'Return the result of cost_by_calendar() for the calling role';
 
 CREATE FUNCTION yquota.cost_by_calendar("from" timestamptz, "to" timestamptz, by text[] DEFAULT '{project}')
 	RETURNS TABLE (calendars text, project text, username text, queue text, application_id text,
@@ -456,9 +456,9 @@ CREATE FUNCTION yquota.cost_by_calendar("from" timestamptz, "to" timestamptz, by
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_calendar(timestamptz, timestamptz, text[]) IS
-	'Return the cost in a window, divided by the calendars that were open, such as night.  Calendars are NULL for the rest of the time.  The rows add up exactly to those of cost_between(), whose other rules hold, too';
+	'Return the cost in a window, divided by the calendars that were open, such as night.  Calendars are NULL for the rest of the time.  The rows add up exactly to those of cost_between(), and follow its other rules';
 
--- The most expensive groups, and their growth.
+-- Finds the most expensive groups, and their growth.
 
 CREATE FUNCTION yquota_internal.top_costs_as_owner(
 	"from" timestamptz, "to" timestamptz, by text[], top integer)
@@ -514,7 +514,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) IS
-	'The result of top_costs() for the calling role';
+	'Return the result of top_costs() for the calling role';
 
 CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 								 by text[] DEFAULT '{project}', top integer DEFAULT 10)
@@ -527,8 +527,8 @@ COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) 
 	'Return the most expensive groups in a window, with costs as in cost_between().  Also returns their share of the whole, and their cost in the preceding window of the same length';
 
 -- Roll-ups and the ledger must agree.  Archived rows stay in the roll-ups, so the comparison begins at the archive
--- horizon.  A charge may have been rolled up with later timelines than the timelines that decided about its amount.  A
--- row that reverses this charge is then in the ledger, but is not rolled up yet.
+-- horizon.  A charge may have been rolled up with later timelines than the timelines that determined its amount.  A row
+-- that reverses this charge is then in the ledger, but is not rolled up yet.
 CREATE VIEW yquota_internal.correction_of_ledger AS
 	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.node, correction.execution_type,
 		   correction.allocation, correction."from", correction."to", correction.amount, correction.given_back,

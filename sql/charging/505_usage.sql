@@ -64,7 +64,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.usage_between_as_owner(timestamptz, timestamptz, text[]) IS
-	'The result of usage_between() for the calling role';
+	'Return the result of usage_between() for the calling role';
 
 CREATE FUNCTION yquota.usage_between("from" timestamptz, "to" timestamptz, by text[] DEFAULT '{project}')
 	RETURNS TABLE (project text, username text, queue text, application_id text,

@@ -132,7 +132,7 @@ CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- rows as in project_balance, without computing their credit
+	-- find projects as project_balance does, without computing their credit
 	IF NOT EXISTS (SELECT FROM yquota.project AS visible
 				   WHERE visible.name = check_visible_project.project
 					 AND (yquota_internal.reads_balances() OR visible.name = ANY (yquota_internal.readable_projects()))) THEN
@@ -198,7 +198,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) IS
-	'The result of balance_at() for the calling role';
+	'Return the result of balance_at() for the calling role';
 
 CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,

@@ -294,7 +294,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz, text) IS
-	'The result of bill() for the calling role';
+	'Return the result of bill() for the calling role';
 
 CREATE FUNCTION yquota.bill(project text, ends_at timestamptz, detail text DEFAULT 'queue')
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -317,7 +317,7 @@ CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date, detail
 		SELECT * FROM yquota_internal.bill_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()), detail);
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, date, text) IS
-	'The result of bill() for the calling role';
+	'Return the result of bill() for the calling role';
 
 CREATE FUNCTION yquota.bill(project text, ends_at date, detail text DEFAULT 'queue')
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -359,7 +359,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_by_calendar_as_owner(text, timestamptz) IS
-	'The result of bill_by_calendar() for the calling role';
+	'Return the result of bill_by_calendar() for the calling role';
 
 CREATE FUNCTION yquota.bill_by_calendar(project text, ends_at timestamptz)
 	RETURNS TABLE (subject text, calendars text, amount numeric)
@@ -376,7 +376,7 @@ CREATE FUNCTION yquota_internal.bill_by_calendar_as_owner(project text, ends_at 
 		SELECT * FROM yquota_internal.bill_by_calendar_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_by_calendar_as_owner(text, date) IS
-	'The result of bill_by_calendar() for the calling role';
+	'Return the result of bill_by_calendar() for the calling role';
 
 CREATE FUNCTION yquota.bill_by_calendar(project text, ends_at date)
 	RETURNS TABLE (subject text, calendars text, amount numeric)

@@ -7,10 +7,9 @@
 --   calendars     [{"name": "night", "price_group": "GPU", "timezone": "UTC", "from": "22:00", "to": "06:00", ...}]
 --   charging_mode "sum"
 --
--- Terms change the named prices and the charging mode of all projects, for all time.  All other prices stay
--- unchanged.  Calendars in the terms replace all existing calendars.  The terms are converted to rows of the tables
--- that decide about amounts.  These rows replace the tables while the same code computes the costs of the same
--- intervals.
+-- Terms change the named prices and the charging mode of all projects, for all time.  All other prices stay unchanged.
+-- Calendars in the terms replace all existing calendars.  The terms are converted to rows of the tables from which
+-- amounts are computed.  These rows replace the tables while the same code computes the costs of the same intervals.
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
 	query text, base_prices yquota.base_price[], multipliers yquota.price[],
@@ -279,7 +278,7 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse invalid terms';
 
--- Costs of the same intervals under both prices.
+-- Computes the costs of the same intervals under both sets of prices.
 
 CREATE FUNCTION yquota_internal.check_rerate("from" timestamptz, "to" timestamptz, terms jsonb, post boolean, reason text)
 	RETURNS void
@@ -310,7 +309,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) IS
 	'Refuse invalid arguments of rerate()';
 
--- The effect of terms between two instants, written in one way: the charging mode, and all prices and factors that
+-- Writes the effect of terms between two instants in one form: the charging mode, and all prices and factors that
 -- differ from those in force.
 CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -387,7 +386,7 @@ CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type, c.allocation,
 		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back, c.waiting_factor
 	FROM yquota.charge AS c
-	-- free at any price because the container was preempted
+	-- the segment is free at any price because the container was preempted
 	WHERE c.given_back IS NULL
 	UNION ALL
 	SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type, c.allocation,
@@ -408,7 +407,7 @@ COMMENT ON VIEW yquota_internal.priced_segment IS
 CREATE FUNCTION yquota_internal.priced_cost_query(stretches text, condition text, cuts timestamptz[] DEFAULT NULL) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- the query contains instants as text, and other styles may have ambiguous names of time zones
+	-- the query contains instants as text, and other date styles may have ambiguous names of time zones
 	SET datestyle = 'ISO'
 	RETURN format($query$
 			SELECT %4$s,

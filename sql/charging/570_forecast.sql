@@ -61,7 +61,7 @@ CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RET
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
 	'Return instants at intervals of 24 hours, up to the first full quarter-hour after an instant, as far back as costs are known';
 
--- Days are computed from their single charges.  The sums in archives and roll-ups have no prices.
+-- The cost of a day is computed from its single charges, because the sums in archives and roll-ups have no prices.
 CREATE FUNCTION yquota_internal.cost_at_multipliers(cuts timestamptz[], of_project text, multipliers yquota.price[])
 	RETURNS TABLE (part integer, project text, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -77,7 +77,7 @@ CREATE FUNCTION yquota_internal.cost_at_multipliers(cuts timestamptz[], of_proje
 			NULL, multipliers, NULL, NULL, cuts[1], cuts[cardinality(cuts)], of_project, NULL) AS cost;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_at_multipliers(timestamptz[], text, yquota.price[]) IS
-	'Return the cost between each of some ascending instants and the next one as if the multipliers had been others.  The projects are those that the calling role may see, or one of them';
+	'Return the cost between each of some ascending instants and the next one as if the multipliers had been different.  The projects are those that the calling role may see, or one of them';
 
 CREATE FUNCTION yquota_internal.spending_per_day(
 	cuts timestamptz[], of_project text, together text[], multipliers yquota.price[] DEFAULT NULL)

@@ -57,7 +57,7 @@ CREATE FUNCTION yquota_internal.report_spending(
 COMMENT ON FUNCTION yquota_internal.report_spending(text, text[], integer[], numeric[], timestamptz[], yquota_internal.report_window) IS
 	'Draw the spending between each of some instants and the next one, stacked by name: the fifteen largest, and the others together';
 
--- Rows of a chart with lines begin where a line turns.
+-- In a chart with lines, a row begins where a line changes its value.
 CREATE FUNCTION yquota_internal.step_rows(points yquota_internal.chart_point[], until timestamptz) RETURNS yquota_internal.chart_row[]
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 			SELECT calendar_factor.price_group, calendar_factor.effective_at, NULL
 			FROM yquota.calendar_factor
 			UNION ALL
-			-- the factor that follows the load of node queues, and manual points between its points
+			-- select the factor that follows the load of node queues, and manual points between its points
 			SELECT factor.name, factor.effective_at, coalesce(factor.factor, 1)
 			FROM yquota.price_factor AS factor
 			WHERE factor.dimension = 'execution_type' AND factor.name = 'OPPORTUNISTIC'
@@ -216,7 +216,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_utilization_chart(yquota_internal.report_window) IS
 	'Draw the measured utilization in a window, with a sentence if it exceeds 100 percent';
 
--- The balance during the time of a report, and its forecast, before holds.  Projects without a limit are left out.
+-- Draws the balance during the time of a report, and its forecast.  Holds are not deducted.  Projects without a limit
+-- are left out.
 
 -- Spending before an instant is the present spending less the spending since the instant.
 CREATE FUNCTION yquota_internal.past_balances(
@@ -256,7 +257,7 @@ CREATE FUNCTION yquota_internal.past_balances(
 		ORDER BY point.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) IS
-	'Return the credit that budgets together had left at instants up to a last one.  Costs are given up to the clock';
+	'Return the credit that budgets together had left at instants up to a last one.  The caller passes the costs up to the clock';
 
 -- The function computes the band of charging/570_forecast.sql.  Spent credit does not return, so the band ends at 0.
 CREATE FUNCTION yquota_internal.report_forecast(
@@ -372,4 +373,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_window, yquota_internal.report_cost[], timestamptz[], yquota_internal.project_credit[]) IS
-	'Draw the balance of budgets together and, if the window reaches the clock, how long it lasts.  Costs are given up to the clock';
+	'Draw the balance of budgets together and, if the window reaches the clock, how long it lasts.  The caller passes the costs up to the clock';

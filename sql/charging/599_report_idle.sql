@@ -54,4 +54,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_idle(yquota_internal.report_window, integer) IS
-	'Make the section about capacity.  NULL in a report about some projects, for archived time and without capacity.  A window with too many charges has a sentence in place of the table';
+	'Make the section about capacity.  The result is NULL in a report about some projects, for archived time, and without capacity.  A window with too many charges has a sentence in place of the table';

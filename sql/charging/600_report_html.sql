@@ -241,7 +241,7 @@ CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" ti
 DECLARE
 	report yquota_internal.report_window;
 	cuts timestamptz[];
-	-- instants of the window, extended to the clock if the window ends earlier
+	-- take the instants of the window, and add the clock if the window ends earlier
 	known_cuts timestamptz[];
 	parts integer;
 	costs yquota_internal.report_cost[];

@@ -1,6 +1,6 @@
 --
--- The bills of a period as a journal, which the site's own bookkeeping imports.  A project has a row for its usage and
--- a row for its credit, both without its sub-projects.  The last rows balance the others.
+-- The bills of a period as a journal, which the site's accounting system imports.  A project has a row for its usage
+-- and a row for its credit, both without its sub-projects.  The last rows balance the others.
 --
 -- On a bill, the rounded lines of a project add up to the difference of its rounded balances.  The journal computes
 -- this difference for all projects at once.  In this difference, the lines about grants are the project's credit, and
@@ -69,7 +69,7 @@ CREATE FUNCTION yquota.billing_journal(ends_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.billing_journal(timestamptz) IS
-	'Return the bills of the closed period that ends at an instant as a journal for other bookkeeping.  Each project has a row of its usage and a row of its credit, with its cost centre.  Amounts are rounded as on the bills, and debit and credit balance';
+	'Return the bills of the closed period that ends at an instant as a journal for accounting systems.  Each project has a row of its usage and a row of its credit, with its cost centre.  Amounts are rounded as on the bills, and debit and credit balance';
 
 CREATE FUNCTION yquota_internal.billing_journal_as_owner(ends_at date)
 	RETURNS TABLE (line integer, booking_date date, bill text, project text, cost_centre text, account text,
@@ -88,4 +88,4 @@ CREATE FUNCTION yquota.billing_journal(ends_at date)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.billing_journal(date) IS
-	'Return the bills of the closed period that ends where a date begins in the time zone of bills as a journal for other bookkeeping';
+	'Return the bills of the closed period that ends where a date begins in the time zone of bills as a journal for accounting systems';

@@ -27,7 +27,7 @@ CREATE VIEW yquota_internal.focus_period AS
 		) AS until_now
 		CROSS JOIN LATERAL generate_series(0, until_now.months::integer) AS number
 	), currency AS MATERIALIZED (
-		-- amounts before the first currency are converted as if it had been in force
+		-- amounts before the first currency are converted as if this currency had been in force
 		SELECT known.code, known.credits_per_unit,
 			   row_number() OVER timeline = 1 AS is_first, known.effective_at,
 			   lead(known.effective_at, 1, 'infinity') OVER timeline AS until
@@ -52,7 +52,7 @@ COMMENT ON VIEW yquota_internal.focus_period IS
 -- The planner expects few rows from functions, and does not plan their queries again for each query of a reader.
 CREATE FUNCTION yquota_internal.focus_periods()
 	RETURNS TABLE (number integer, starts_at timestamptz, ends_at timestamptz, closed_at timestamptz, code text, credits_per_unit numeric)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 50
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -132,7 +132,7 @@ COMMENT ON VIEW yquota_internal.focus_credit IS
 CREATE FUNCTION yquota_internal.focus_credits()
 	RETURNS TABLE (project text, is_loss boolean, amount numeric, kind text, reason text, starts_at timestamptz, ends_at timestamptz,
 				   booked_at timestamptz, is_correction boolean)
-	-- reads tables behind a view; readers of the view may not read these tables
+	-- lets readers of a view get rows of tables that they may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 100
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -220,10 +220,10 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 		   entry.node AS "x_NodeName",
 		   entry.queue AS "x_Queue",
 		   entry.username AS "x_UserName"
-	-- Charges in credits: rows of the ledgers, accruals up to the clock, and changes of credit.  counts_until is the
-	-- end by which a charge belongs to a billing period.  is_used is false for padding, waits and reservations, which
-	-- are paid but not used.  A view in this place would have dependencies of each column, all of which pg_dump would
-	-- follow.
+	-- Charges in credits: rows of the ledgers, accruals up to the clock, and changes of credit. counts_until is the end
+	-- by which a charge belongs to a billing period. is_used is false for padding, waits and reservations, which are
+	-- paid but not used.  A view in place of this function would have dependencies for each column, and pg_dump would
+	-- follow all of them.
 	FROM (
 		SELECT charge.project, 'Usage' AS category, 'Usage-Based' AS frequency,
 			   CASE WHEN charge.padding IS NULL THEN 'use' ELSE 'minimum run time' END AS purpose,
@@ -283,7 +283,7 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 		ON corrected_invoice.project = entry.project AND corrected_invoice.ends_at = terms.ends_at AND corrected_invoice.currency IS NOT NULL
 		   AND place.own < place.billed
 	CROSS JOIN LATERAL (
-		-- a free charge has the SKU that it would have at the price without factors
+		-- a free charge has the SKU that it would have at prices without factors
 		SELECT coalesce(entry.dominant, yquota_internal.dominant(entry.allocation, NULL, entry.starts_at, entry.ends_at),
 						(SELECT e.name FROM yquota.resource_entries(entry.allocation) AS e ORDER BY e.name LIMIT 1)) AS name
 		OFFSET 0
@@ -313,7 +313,7 @@ CREATE VIEW yquota.focus_cost WITH (security_barrier) AS
 COMMENT ON VIEW yquota.focus_cost IS
 	'Charges in the columns of FOCUS 1.2: rows of both ledgers, accruals up to the clock, and grants.  Shows the projects that the reader may see.  Charges that have been archived are left out.  Query the view with a condition on "ChargePeriodStart".  Raises an error (55000) if bills have no currency';
 COMMENT ON COLUMN yquota.focus_cost."AvailabilityZone" IS 'always NULL';
-COMMENT ON COLUMN yquota.focus_cost."BilledCost" IS 'cost in BillingCurrency: PricingCurrencyEffectiveCost / credits_per_unit. Exact, unless the quotient needs more than 20 decimals beyond those of the credits: it is rounded there';
+COMMENT ON COLUMN yquota.focus_cost."BilledCost" IS 'cost in BillingCurrency: PricingCurrencyEffectiveCost / credits_per_unit. The value is exact, unless the quotient needs more than 20 decimals beyond those of the credits; then it is rounded to that many';
 COMMENT ON COLUMN yquota.focus_cost."BillingAccountId" IS 'name of the cluster';
 COMMENT ON COLUMN yquota.focus_cost."BillingAccountName" IS 'name of the cluster';
 COMMENT ON COLUMN yquota.focus_cost."BillingAccountType" IS 'Cluster';
@@ -330,12 +330,12 @@ COMMENT ON COLUMN yquota.focus_cost."ChargePeriodEnd" IS 'end of the segment, in
 COMMENT ON COLUMN yquota.focus_cost."ChargePeriodStart" IS 'start of the segment; for credit, start of the billing period';
 COMMENT ON COLUMN yquota.focus_cost."ConsumedQuantity" IS 'amount held times seconds, exact; negative in a reversal. 0 for padding and for time in which the container waited. NULL for reservations and credit';
 COMMENT ON COLUMN yquota.focus_cost."ConsumedUnit" IS 'Core-Seconds, MiB-Seconds, GPU-Seconds, or Unit-Seconds for other resource types';
-COMMENT ON COLUMN yquota.focus_cost."ContractedCost" IS 'as BilledCost, because prices are not negotiated';
+COMMENT ON COLUMN yquota.focus_cost."ContractedCost" IS 'equal to BilledCost, because prices are not negotiated';
 COMMENT ON COLUMN yquota.focus_cost."ContractedUnitPrice" IS 'average price of a PricingUnit in BillingCurrency, with all factors; NULL for credit';
-COMMENT ON COLUMN yquota.focus_cost."EffectiveCost" IS 'as BilledCost, because no charge is prepaid';
+COMMENT ON COLUMN yquota.focus_cost."EffectiveCost" IS 'equal to BilledCost, because no charge is prepaid';
 COMMENT ON COLUMN yquota.focus_cost."InvoiceId" IS 'number of the bill; NULL before it is issued, and for a bill in credits';
 COMMENT ON COLUMN yquota.focus_cost."InvoiceIssuerName" IS 'name of the cluster';
-COMMENT ON COLUMN yquota.focus_cost."ListCost" IS 'as BilledCost: factors are part of the published prices';
+COMMENT ON COLUMN yquota.focus_cost."ListCost" IS 'equal to BilledCost, because factors are part of the published prices';
 COMMENT ON COLUMN yquota.focus_cost."ListUnitPrice" IS 'as ContractedUnitPrice';
 COMMENT ON COLUMN yquota.focus_cost."PricingCategory" IS 'Dynamic; NULL for credit';
 COMMENT ON COLUMN yquota.focus_cost."PricingCurrency" IS 'credits';
