@@ -37,7 +37,7 @@ CREATE VIEW yquota.charge_by_project_day WITH (security_barrier) AS
 COMMENT ON VIEW yquota.charge_by_project_day IS
 	'Cost of each day by project, including archived days and running containers.  A condition on the day makes queries fast';
 COMMENT ON COLUMN yquota.charge_by_project_day.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.charge_by_project_day.day IS 'in the time zone of billing_setting';
+COMMENT ON COLUMN yquota.charge_by_project_day.day IS 'date in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_project_day.amount IS 'credits';
 
 CREATE VIEW yquota.charge_by_queue_day WITH (security_barrier) AS
@@ -48,7 +48,7 @@ CREATE VIEW yquota.charge_by_queue_day WITH (security_barrier) AS
 COMMENT ON VIEW yquota.charge_by_queue_day IS
 	'Cost of each day by project and queue; otherwise like charge_by_project_day';
 COMMENT ON COLUMN yquota.charge_by_queue_day.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.charge_by_queue_day.day IS 'in the time zone of billing_setting';
+COMMENT ON COLUMN yquota.charge_by_queue_day.day IS 'date in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_queue_day.queue IS 'in charge_by_queue_day';
 COMMENT ON COLUMN yquota.charge_by_queue_day.amount IS 'credits';
 
@@ -60,7 +60,7 @@ CREATE VIEW yquota.charge_by_user_day WITH (security_barrier) AS
 COMMENT ON VIEW yquota.charge_by_user_day IS
 	'Cost of each day by project and user; otherwise like charge_by_project_day';
 COMMENT ON COLUMN yquota.charge_by_user_day.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.charge_by_user_day.day IS 'in the time zone of billing_setting';
+COMMENT ON COLUMN yquota.charge_by_user_day.day IS 'date in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_user_day.username IS 'in charge_by_user_day';
 COMMENT ON COLUMN yquota.charge_by_user_day.amount IS 'credits';
 
@@ -121,4 +121,4 @@ COMMENT ON VIEW yquota.cluster_status IS
 COMMENT ON COLUMN yquota.cluster_status.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.cluster_status.charged_through IS 'the charged-through mark; NULL before the first QUOTA_COMPUTE';
 COMMENT ON COLUMN yquota.cluster_status.closed_until IS 'end of the last closed period; NULL: none';
-COMMENT ON COLUMN yquota.cluster_status.timezone IS 'time zone of bills, whose midnights separate its days';
+COMMENT ON COLUMN yquota.cluster_status.timezone IS 'time zone of bills; its midnights separate the days of this cluster''s reports';

@@ -30,10 +30,10 @@ CREATE TABLE yquota.federated_cluster (
 COMMENT ON TABLE yquota.federated_cluster IS
 	'Clusters that this database reads, written by federate_cluster() and remove_federated_cluster()';
 COMMENT ON COLUMN yquota.federated_cluster.cluster IS 'primary key: cluster_name() of the other database';
-COMMENT ON COLUMN yquota.federated_cluster.number IS 'suffix of the names of its foreign tables';
+COMMENT ON COLUMN yquota.federated_cluster.number IS 'suffix of the names of the cluster''s foreign tables';
 COMMENT ON COLUMN yquota.federated_cluster.server IS 'foreign server of postgres_fdw by which the cluster is read; NULL for a ledger';
-COMMENT ON COLUMN yquota.federated_cluster.ledger IS 'table into which the cluster archives, which is read in place of the cluster; NULL for a server';
-COMMENT ON COLUMN yquota.federated_cluster.weight IS 'default 1, at least 0, at most 6 decimals: weight of its shares of federated budgets; ignored for a ledger';
+COMMENT ON COLUMN yquota.federated_cluster.ledger IS 'table into which the cluster archives, and that is read in place of the cluster; NULL for a server';
+COMMENT ON COLUMN yquota.federated_cluster.weight IS 'default 1, at least 0, at most 6 decimals: weight of the cluster''s shares of federated budgets; ignored for a ledger';
 COMMENT ON COLUMN yquota.federated_cluster.federated_at IS 'clock of the system';
 COMMENT ON COLUMN yquota.federated_cluster.federated_by IS 'the session''s user';
 

@@ -157,7 +157,7 @@ CREATE FUNCTION yquota.federated_cost(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_cost(date, date, text[], boolean) IS
-	'Return the cost in all federated clusters from the first to the last day, both included, of the projects that the caller may see.  "by" lists the columns to group by; other columns are NULL. reported_until is the clock of the cluster, or the end of its last charge in a ledger.  A sum over several clusters has the earliest of these.  A cluster that cannot be read is an error.  With skip_unreachable, each row names such clusters in "missing" instead';
+	'Return the cost in all federated clusters from the first to the last day, both included, of the projects that the caller may see. "by" lists the columns to group by; other columns are NULL. reported_until is the clock of the cluster, or the end of its last charge in a ledger.  A sum over several clusters has the earliest of these instants.  A cluster that cannot be read is an error.  With skip_unreachable, each row names such clusters in "missing" instead';
 
 CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
 	first_day date, last_day date, by text[], top integer, skip_unreachable boolean)
@@ -196,7 +196,7 @@ COMMENT ON FUNCTION yquota.federated_top_costs(date, date, text[], integer, bool
 	'Return the most expensive groups of federated_cost(), with their share of the whole';
 
 --
--- The bills of a month
+-- The functions below report the bills of a month.
 --
 
 CREATE FUNCTION yquota_internal.federated_bill_as_owner(month date, skip_unreachable boolean)

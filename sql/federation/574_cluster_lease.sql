@@ -3,11 +3,10 @@
 -- expires (charging/170_grant_expiry.sql). The cluster therefore decides about credit from its own
 -- rows alone.
 --
--- The federation inserts a lease into the view cluster_lease by postgres_fdw, and inserts it again
--- when the reply is lost. The external id of the grant contains the identity of the lease, so the
--- second insertion grants nothing. A lease that arrives after its end grants nothing. The spent
--- amount of a lease follows from the books. It changes in the same row when a late event about the
--- time before the end arrives.
+-- The federation inserts a lease into the view cluster_lease by postgres_fdw, and inserts it again when the reply is
+-- lost. The external id of the grant contains the identity of the lease, so the second insertion grants nothing. A
+-- lease that arrives after its end grants nothing. The spent amount of a lease follows from the books. If a late event
+-- about the time before the end arrives, that amount changes in the same row.
 --
 -- The federation may fail over to a standby, or be restored from a backup, and lose the last leases
 -- of the previous server. Each server of the federation therefore registers in lending_federation
@@ -39,7 +38,7 @@ COMMENT ON VIEW yquota.lending_federation IS
 	'Database of each federation from which this cluster takes leases.  The database registers by inserting its row, which replaces an earlier row';
 COMMENT ON COLUMN yquota.lending_federation.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases; one row each';
-COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database; they change with a failover or a restore';
+COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of the database''s server, and oid of the database; they change with a failover or a restore';
 COMMENT ON COLUMN yquota.lending_federation.known_since IS 'clock when the database made itself known';
 
 CREATE FUNCTION yquota_internal.note_lender() RETURNS trigger
@@ -92,8 +91,8 @@ COMMENT ON TABLE yquota_internal.taken_lease IS
 COMMENT ON COLUMN yquota_internal.taken_lease.federation IS 'cluster_name() of the database that leases';
 COMMENT ON COLUMN yquota_internal.taken_lease.identity IS 'identity by which both sides know the lease';
 COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'lease_history() of the lender when the lease was taken';
-COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'number of the lease at the lender; a server that has lost its last commits may give a number again';
-COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'period of the budget, identified by its starts_on';
+COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'number of the lease at the lender; a server that has lost its last commits may use a number again';
+COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'period of the budget: day, week, month, quarter or year; starts_on tells which one';
 COMMENT ON COLUMN yquota_internal.taken_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota_internal.taken_lease.grant_id IS 'row of quota_grant; NULL when the owner has deleted it';
 
@@ -120,11 +119,11 @@ COMMENT ON COLUMN yquota.cluster_lease.federation IS 'cluster_name() of the data
 COMMENT ON COLUMN yquota.cluster_lease.identity IS 'identity by which both sides know the lease';
 COMMENT ON COLUMN yquota.cluster_lease.history IS 'history in lending_federation when the lease was taken';
 COMMENT ON COLUMN yquota.cluster_lease.lease IS 'number of the lease at the lender';
-COMMENT ON COLUMN yquota.cluster_lease.period IS 'period of the budget, identified by its starts_on';
+COMMENT ON COLUMN yquota.cluster_lease.period IS 'period of the budget: day, week, month, quarter or year; starts_on tells which one';
 COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.cluster_lease.amount IS 'credits';
-COMMENT ON COLUMN yquota.cluster_lease.taken_at IS 'clock when it was taken';
-COMMENT ON COLUMN yquota.cluster_lease.spent IS 'credits spent from it, by the clock or until it expired; NULL when its grant has been deleted';
+COMMENT ON COLUMN yquota.cluster_lease.taken_at IS 'clock when the lease was taken';
+COMMENT ON COLUMN yquota.cluster_lease.spent IS 'credits spent from the lease, by the clock or until it expired; NULL when its grant has been deleted';
 COMMENT ON COLUMN yquota.cluster_lease.is_final IS 'true if the lease expired at least yquota.max_clock_skew ago, so that no timely event can still arrive';
 
 CREATE FUNCTION yquota_internal.take_lease() RETURNS trigger

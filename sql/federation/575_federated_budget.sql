@@ -75,22 +75,22 @@ CREATE INDEX budget_lease_period_idx ON yquota.budget_lease (project, period, st
 CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_at);
 COMMENT ON TABLE yquota.budget_lease IS
 	'Shares of federated budgets that have been leased to clusters. renew_leases() writes the rows and never deletes them';
-COMMENT ON COLUMN yquota.budget_lease.lease IS 'primary key; a server that has lost its last commits may give a number again';
+COMMENT ON COLUMN yquota.budget_lease.lease IS 'primary key; a server that has lost its last commits may use a number again';
 COMMENT ON COLUMN yquota.budget_lease.identity IS 'random and unique; identifies the lease on both sides';
 COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when the lease was offered';
-COMMENT ON COLUMN yquota.budget_lease.period IS 'period of the budget, identified by its starts_on';
+COMMENT ON COLUMN yquota.budget_lease.period IS 'period of the budget: day, week, month, quarter or year; starts_on tells which one';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget in the lease';
 COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for late spending of earlier leases, found after their unspent credits had been returned. The cluster is granted the other credits of the share';
 COMMENT ON COLUMN yquota.budget_lease.expires_at IS 'end of the lease, not after the end of the period';
 COMMENT ON COLUMN yquota.budget_lease.offered_at IS 'clock here';
-COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later transaction makes the cluster take it';
-COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while the cluster is not known to have taken it';
-COMMENT ON COLUMN yquota.budget_lease.spent IS 'credits that the cluster has spent from it, by its last report';
+COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered the lease; a later transaction makes the cluster take the lease';
+COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while the cluster is not known to have taken the lease';
+COMMENT ON COLUMN yquota.budget_lease.spent IS 'credits that the cluster has spent from the lease, by its last report';
 COMMENT ON COLUMN yquota.budget_lease.reported_at IS 'clock of the cluster at its last report';
 COMMENT ON COLUMN yquota.budget_lease.returned IS 'credits returned to the budget after the end of the lease';
 COMMENT ON COLUMN yquota.budget_lease.settled_at IS 'clock here when the cluster had reported its spending until the end of the lease; NULL: the whole share counts';
-COMMENT ON COLUMN yquota.budget_lease.problem IS 'reason why the last attempt to make the cluster take it failed';
+COMMENT ON COLUMN yquota.budget_lease.problem IS 'reason why the last attempt to make the cluster take the lease failed';
 
 CREATE TABLE yquota_internal.cluster_contact (
 	cluster text COLLATE "C" PRIMARY KEY,
@@ -135,7 +135,8 @@ CREATE VIEW yquota_internal.lease_state AS
 				WHEN yquota.statement_clock() >= lease.expires_at + yquota_internal.max_clock_skew() THEN 'unreported'
 				WHEN lease.taken_at IS NULL THEN 'offered'
 				ELSE 'taken' END AS state,
-		   -- credits spent from the rest of the lease, but reported only after the rest had been returned
+		   -- compute the credits that were spent from the rest of the lease, but reported only after the rest had been
+		   -- returned
 		   CASE WHEN lease.settled_at IS NOT NULL THEN
 				greatest(lease.spent - (lease.share - lease.taken_off - lease.returned), 0) ELSE 0 END AS late
 	FROM yquota.budget_lease AS lease;
@@ -157,13 +158,13 @@ COMMENT ON COLUMN yquota.budget_lease_status.period IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.starts_on IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.cluster IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.state IS
-	'offered (the cluster is not known to have taken it), taken, unreported, or settled. Unreported: it ended at least yquota.max_clock_skew ago, and the cluster has not reported its spending until then';
+	'offered (the cluster is not known to have taken the lease), taken, unreported, or settled. Unreported: the lease ended at least yquota.max_clock_skew ago, and the cluster has not reported its spending up to the end';
 COMMENT ON COLUMN yquota.budget_lease_status.share IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.taken_off IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.spent IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.returned IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.late IS
-	'credits spent from it, but found after its rest had been returned; the next leases of the cluster pay for them';
+	'credits spent from the lease, but found after its rest had been returned; the next leases of the cluster pay for them';
 COMMENT ON COLUMN yquota.budget_lease_status.valid_from IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.expires_at IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.offered_at IS 'as in budget_lease';

@@ -12,10 +12,9 @@
 -- stopped taking leases from the previous server. The identity of a lease tells which server made
 -- it.
 --
--- Clusters that spend more get larger shares. The part floor_fraction of an amount is divided among
--- the clusters by their weights. The rest is divided by weight times spending, which is each
--- cluster's spending from leases of the last day.  While no cluster has spent anything, weight
--- alone counts.
+-- Clusters that spend more get larger shares. The part floor_fraction of an amount is divided among the clusters by
+-- their weights. The rest is divided by weight times spending. Spending is what each cluster has spent from its leases
+-- of the last day. While no cluster has spent anything, weight alone counts.
 --
 
 CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
@@ -42,7 +41,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 			JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster AND contact.problem IS NULL
 			CROSS JOIN LATERAL (
 				SELECT max(lease.expires_at) AS covered_until,
-					   -- true if at least three quarters of the credit of the valid leases have been spent
+					   -- tell whether at least three quarters of the credit of the valid leases have been spent
 					   coalesce(bool_and(lease.taken_at IS NOT NULL) FILTER (WHERE lease.valid_from <= now_at AND lease.settled_at IS NULL)
 						AND sum(lease.spent) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at)
 							>= 0.75 * sum(lease.share - lease.taken_off) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at), false) AS is_low
