@@ -43,7 +43,7 @@ CREATE TABLE yquota_internal.opportunistic_counter (
 COMMENT ON TABLE yquota_internal.opportunistic_counter IS
 	'Numbers and allocations of the OPPORTUNISTIC containers of each queue with the queues below it, each user and each application.  Changes in opportunistic_change are not included yet';
 COMMENT ON COLUMN yquota_internal.opportunistic_counter.name IS 'path, username, or id';
-COMMENT ON COLUMN yquota_internal.opportunistic_counter.allocation IS 'sum of their allocations, native units';
+COMMENT ON COLUMN yquota_internal.opportunistic_counter.allocation IS 'sum of the allocations of these containers, native units';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_counter', '');
 
 CREATE FUNCTION yquota_internal.lock_sharing() RETURNS void
@@ -69,7 +69,7 @@ CREATE VIEW yquota_internal.opportunistic_limit AS
 COMMENT ON VIEW yquota_internal.opportunistic_limit IS
 	'Limits of sharing, as configured. name is the path of a queue; NULL: the limit holds for each user or each application';
 COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_containers IS 'NULL: no limit';
-COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_resource IS 'native units; a resource type that is not in it has no limit; NULL: no limit at all';
+COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_resource IS 'largest sum of allocations, native units; a resource type that is missing has no limit; NULL: no limit at all';
 
 CREATE FUNCTION yquota_internal.queues_above(path text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -231,13 +231,13 @@ DECLARE
 	refusal text;
 	container record;
 	number integer;
-	-- the limits, by number, with the containers and resources that count under each limit so far
+	-- arrays with an element per limit; counts and used have the containers and resources that count so far
 	messages text[];
 	maxima integer[];
 	maximum_resources yquota.resource[];
 	counts bigint[];
 	used yquota.resource[];
-	-- pairs of an application with its user and queue, and of the number of a limit, in the order of checks
+	-- pairs in the order of the checks: a requester (an application with its user and queue), and the number of a limit
 	requesters bigint[];
 	numbers bigint[];
 BEGIN
@@ -319,6 +319,6 @@ COMMENT ON VIEW yquota.opportunistic_limit_usage IS
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.scope IS 'queue, user or application';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.name IS 'path, username, or id';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_containers IS 'NULL: no limit';
-COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_resource IS 'native units; a resource type that is not in it has no limit; NULL: no limit at all';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_resource IS 'largest sum of allocations, native units; a resource type that is missing has no limit; NULL: no limit at all';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.containers IS 'OPPORTUNISTIC containers that run or wait';
-COMMENT ON COLUMN yquota.opportunistic_limit_usage.allocation IS 'sum of their allocations, native units';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.allocation IS 'sum of the allocations of these containers, native units';

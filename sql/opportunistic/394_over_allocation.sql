@@ -57,19 +57,19 @@ COMMENT ON VIEW yquota.node_room IS
 COMMENT ON COLUMN yquota.node_room.node IS 'name of a node';
 COMMENT ON COLUMN yquota.node_room.resource_type IS 'memory-mb or vcores';
 COMMENT ON COLUMN yquota.node_room.total IS 'total of the node; 0: it is not in service';
-COMMENT ON COLUMN yquota.node_room.allocated IS 'allocated to containers that run there, or are being killed or paused';
+COMMENT ON COLUMN yquota.node_room.allocated IS 'resources allocated to containers that run there, or are being killed or paused';
 COMMENT ON COLUMN yquota.node_room.guaranteed IS 'part of allocated that GUARANTEED containers hold';
-COMMENT ON COLUMN yquota.node_room.free IS 'total less allocated, which is the room in Hadoop, and decides when GUARANTEED containers start. It is negative if more is allocated than the node has';
+COMMENT ON COLUMN yquota.node_room.free IS 'total less allocated: the room in Hadoop, by which GUARANTEED containers start. It is negative if more is allocated than the node has';
 COMMENT ON COLUMN yquota.node_room.threshold IS 'as in over_allocation; NULL: none';
 COMMENT ON COLUMN yquota.node_room.reported_at IS 'time of the report with the measured use; NULL: there is none, or it is older than scheduler_setting.report_max_age';
 COMMENT ON COLUMN yquota.node_room.measured IS 'use in that report; NULL: not reported';
-COMMENT ON COLUMN yquota.node_room.guaranteed_since IS 'allocated to GUARANTEED containers that have begun to run since the report';
-COMMENT ON COLUMN yquota.node_room.opportunistic_since IS 'allocated to OPPORTUNISTIC containers that have begun to run since the report';
+COMMENT ON COLUMN yquota.node_room.guaranteed_since IS 'resources allocated to GUARANTEED containers that have begun to run since the report';
+COMMENT ON COLUMN yquota.node_room.opportunistic_since IS 'resources allocated to OPPORTUNISTIC containers that have begun to run since the report';
 COMMENT ON COLUMN yquota.node_room.room IS
 	'larger one of free and total x threshold - greatest(measured + guaranteed_since, guaranteed) - opportunistic_since. An OPPORTUNISTIC container up to that size starts, unless a type has an excess';
 COMMENT ON COLUMN yquota.node_room.preemption_threshold IS 'as in over_allocation; NULL: none';
-COMMENT ON COLUMN yquota.node_room.excess IS 'measured less total x preemption_threshold; 0 if measured is not above it';
-COMMENT ON COLUMN yquota.node_room.freed IS 'amount that containers have given back since the report, which is deducted from the excess; NULL: there is no excess';
+COMMENT ON COLUMN yquota.node_room.excess IS 'measured less total x preemption_threshold; 0 if measured is not above that product';
+COMMENT ON COLUMN yquota.node_room.freed IS 'amount that containers have given back since the report, and that is deducted from the excess; NULL: there is no excess';
 
 CREATE FUNCTION yquota_internal.over_allocation_figures()
 	RETURNS TABLE (family text, metric text, labels jsonb, value numeric)

@@ -23,7 +23,7 @@ CREATE TYPE yquota.node_report AS (
 );
 COMMENT ON TYPE yquota.node_report IS
 	'Report of a node about its containers, for report_nodes()';
-COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'number of containers, as in the next three columns';
+COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'number of running GUARANTEED containers; the next three columns are numbers of containers, too';
 COMMENT ON COLUMN yquota.node_report.queued_guaranteed IS 'containers that wait for room';
 COMMENT ON COLUMN yquota.node_report.queued_opportunistic IS 'containers that wait for room';
 COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'time for which a container that arrives now would wait; NULL: not known, as for Hadoop''s nodes.  If nodes are compared by this wait, expected durations then give an estimate';
@@ -49,13 +49,13 @@ CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_queue_report IS
 	'The last report of each node; written by report_nodes()';
-COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'number of containers, as in the next three columns';
+COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'number of running GUARANTEED containers; the next three columns are numbers of containers, too';
 COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'wait that the node reported, or under QUEUE_WAIT_TIME an estimate from expected durations; NULL: not known';
 COMMENT ON COLUMN yquota_internal.node_queue_report.queue_capacity IS
 	'capacity that the node reported when it entered the list; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota_internal.node_queue_report.allocated IS 'native units; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.node_queue_report.is_listed IS
-	'false if the node may not be in the list: it is being decommissioned, or nodes are compared by their wait and it reports none';
+	'false if the node may not be in the list: it is being decommissioned, or reports no wait while waits are compared';
 
 COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'capacity in the last report; -1: none';
 COMMENT ON COLUMN yquota_internal.node_queue_report.measured IS 'resources in use on the node, native units; NULL: not reported';
@@ -280,9 +280,9 @@ COMMENT ON VIEW yquota.opportunistic_node IS
 	'Present list of nodes by load, least loaded first, without nodes whose queues were full.  After each node_sorting_interval, the first call of report_nodes() or allocate_opportunistic() makes a new list.  Empty on a standby';
 COMMENT ON COLUMN yquota.opportunistic_node.place IS 'place in the list, from 1; containers without a requested location go to the first scheduler_setting.opportunistic_nodes_used nodes';
 COMMENT ON COLUMN yquota.opportunistic_node.label IS 'partition of the node';
-COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
-COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'slots taken in its queue since that report';
-COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC containers that may wait there; 0: none';
+COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in the node''s last report';
+COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'slots taken in the node''s queue since that report';
+COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC containers that may wait at the node; 0: none';
 COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'wait reported by the node, or estimated by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'time at which the list was made';
 COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'comparator of the list: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
@@ -314,8 +314,8 @@ COMMENT ON COLUMN yquota.node_queue_report.running_opportunistic IS 'number of c
 COMMENT ON COLUMN yquota.node_queue_report.queued_guaranteed IS 'number of containers, as reported by the node';
 COMMENT ON COLUMN yquota.node_queue_report.queued_opportunistic IS 'number of containers, as reported by the node';
 COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'wait reported by the node, or estimated by expected durations; NULL: not known';
-COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as used by the load list';
-COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, because it is being decommissioned, or because it reports no wait while waits are compared';
+COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait at the node, as the load list uses this number';
+COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, because the node is being decommissioned, or because it reports no wait while waits are compared';
 COMMENT ON COLUMN yquota.node_queue_report.books_guaranteed IS 'GUARANTEED containers, running and queued';
 COMMENT ON COLUMN yquota.node_queue_report.books_waiting_opportunistic IS 'OPPORTUNISTIC containers that do not run: on their way, queued, or paused';
 COMMENT ON COLUMN yquota.node_queue_report.differs IS 'true if the report and the books have different numbers of containers';

@@ -40,26 +40,26 @@ COMMENT ON TABLE yquota.node_queue IS
 	'Containers that arrived at their nodes, whether they wait, run or have left; written by enqueue_container() and related functions.  If another source reports the end of a container, the row changes at the next call for the node';
 COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf queue named by the container''s events';
 COMMENT ON COLUMN yquota.node_queue.execution_type IS 'execution type known to the node''s queue';
-COMMENT ON COLUMN yquota.node_queue.allocation IS 'allocation when the row was last written, native units; container has the present one';
+COMMENT ON COLUMN yquota.node_queue.allocation IS 'allocation when the row was last written, native units; the table container has the present allocation';
 COMMENT ON COLUMN yquota.node_queue.state IS
-	'QUEUED: waits. RUNNING: runs. PAUSING, KILLING: holds its room until container_paused() or container_ended(). PAUSED: waits to go on. GONE: has left';
-COMMENT ON COLUMN yquota.node_queue.place IS 'order among containers that wait at the node, and among running ones, which is the order of their starts';
-COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'time at which it arrived';
-COMMENT ON COLUMN yquota.node_queue.state_at IS 'time at which it came into its state';
-COMMENT ON COLUMN yquota.node_queue.started_at IS 'time at which it first left the queue to run; NULL: never';
+	'QUEUED: the container waits. RUNNING: it runs. PAUSING, KILLING: it holds its room until container_paused() or container_ended(). PAUSED: it waits to go on. GONE: it has left';
+COMMENT ON COLUMN yquota.node_queue.place IS 'order among containers that wait at the node; for running containers, the order of their starts';
+COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'time at which the container arrived';
+COMMENT ON COLUMN yquota.node_queue.state_at IS 'time at which the container came into its present state';
+COMMENT ON COLUMN yquota.node_queue.started_at IS 'time at which the container first left the queue to run; NULL: never';
 COMMENT ON COLUMN yquota.node_queue.waited IS 'time spent QUEUED and PAUSED, without the time in the present state';
-COMMENT ON COLUMN yquota.node_queue.pauses IS 'number of times that it was PAUSED';
-COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container for which it was last paused or killed. NULL: it was paused or killed for another reason, such as measured use, or not at all, or it has been resumed since';
-COMMENT ON COLUMN yquota.node_queue.left_at IS 'time at which it ended; NULL: it is at the node';
+COMMENT ON COLUMN yquota.node_queue.pauses IS 'number of times that the container was PAUSED';
+COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container for which this one was last paused or killed. NULL: this one was paused or killed for another reason, such as measured use, or not at all, or has been resumed since';
+COMMENT ON COLUMN yquota.node_queue.left_at IS 'time at which the container ended; NULL: it is at the node';
 COMMENT ON COLUMN yquota.node_queue.left_reason IS
-	'ended: by itself, or through another source. killed: for a GUARANTEED container, or because the measured use of the node was too high. rejected: the queue was full when it arrived. shed: the queue was longer than its limit. lost: with its node';
+	'ended: by itself, or through another source. killed: for a GUARANTEED container, or because the measured use of the node was too high. rejected: the queue was full when the container arrived. shed: the queue was longer than its limit. lost: with its node';
 COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: the agent has not reported the end';
 COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for the last decision, or the measured use, threshold and time of the report that led to it';
-COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'number of containers that were allowed to wait when it was rejected or shed; else NULL';
-COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'true if the node''s agent knows that it is to run, or that it has left';
+COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'number of containers that were allowed to wait when this one was rejected or shed; else NULL';
+COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'true if the node''s agent knows that the container is to run, or that it has left';
 COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type known to the agent';
 COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation known to the agent, native units';
-COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'run time that its request expected; NULL: not known';
+COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'expected run time in the request for the container; NULL: not known';
 
 -- Lets operators read all rows: the resource manager and the agents of nodes log in as operators.
 ALTER TABLE yquota.node_queue ENABLE ROW LEVEL SECURITY;
@@ -80,7 +80,7 @@ COMMENT ON VIEW yquota.readable_node_queue IS
 COMMENT ON COLUMN yquota.readable_node_queue.allocation IS 'native units';
 COMMENT ON COLUMN yquota.readable_node_queue.waited IS 'time spent QUEUED and PAUSED, without the present state';
 COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'number of containers that were allowed to wait when this one was rejected or shed; NULL: neither happened';
-COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'run time that its request expected; NULL: not known';
+COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'expected run time in the request for the container; NULL: not known';
 
 CREATE TYPE yquota.node_action AS (
 	action text,
@@ -98,7 +98,7 @@ COMMENT ON COLUMN yquota.node_action.execution_type IS 'NULL: the node does not 
 COMMENT ON COLUMN yquota.node_action.allocation IS 'native units; NULL: the node does not have the container';
 COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s exit status: -108 for a killed or dropped container; NULL: none';
 COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for the action, the measured use that led to it, or the reason of a refusal';
-COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container for which it is paused or killed; NULL: none, as for measured use';
+COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container for which this one is paused or killed; NULL: none, as when the measured use is the reason';
 
 CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	RETURNS SETOF yquota.node_action
@@ -352,7 +352,7 @@ CREATE VIEW yquota_internal.joining_container AS
 	LEFT JOIN yquota.node_queue AS q ON q.container_id = b.container_id;
 COMMENT ON VIEW yquota_internal.joining_container IS
 	'Running containers, with the node queues in which they are or were';
-COMMENT ON COLUMN yquota_internal.joining_container.queue_node IS 'node in whose queue it is, or was until left_at';
+COMMENT ON COLUMN yquota_internal.joining_container.queue_node IS 'node in whose queue the container is, or was until left_at';
 
 CREATE VIEW yquota_internal.node_of_queue AS
 	SELECT n.name, n.total, n.state, coalesce(r.queue_capacity, -1) AS queue_capacity
@@ -360,7 +360,7 @@ CREATE VIEW yquota_internal.node_of_queue AS
 	LEFT JOIN yquota_internal.node_queue_capacity AS r ON r.node = n.name;
 COMMENT ON VIEW yquota_internal.node_of_queue IS
 	'Nodes, with the capacity of their queues';
-COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has reported none';
+COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait at the node; -1 when the node has reported no number';
 
 -- An end that was recorded before the clock was set back does not become earlier. A container that
 -- the queue had, but the books no longer have, was archived or voided, so its end is final.

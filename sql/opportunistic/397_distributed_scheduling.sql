@@ -18,7 +18,7 @@ COMMENT ON TABLE yquota.node_lease IS
 COMMENT ON COLUMN yquota.node_lease.epoch IS
 	'unique number. For each application, the numbers of its containers begin below the epoch times 2^40 and count down';
 COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'name that the scheduler gives itself: the name of its node, if it has one';
-COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'time at which it last received a list of nodes';
+COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'time at which the scheduler last received a list of nodes';
 COMMENT ON COLUMN yquota.node_lease.expires_at IS 'end of the lease; containers that are reported later are refused';
 COMMENT ON COLUMN yquota.node_lease.containers IS 'number of containers recorded for the lease';
 
@@ -76,7 +76,7 @@ CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], paye
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_for_containers';
 COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
-	'Lock the leaf queues of the applications, which have the given payers.  Returns the ACTIVE applications, each with the rule by which it may have no OPPORTUNISTIC container, or NULL';
+	'Lock the leaf queues of the applications, which are given with the projects that pay for them.  Returns the ACTIVE applications, each with the rule by which it may have no OPPORTUNISTIC container, or NULL';
 
 --
 -- An epoch is a number of 23 bits.  A local scheduler that restarts gets a new epoch; a running
@@ -316,7 +316,7 @@ COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distribute
 	'Record OPPORTUNISTIC containers that a local scheduler has allocated under its own lease, which has not expired.  Returns one row for each container, with the reason if it was refused.  A report may be repeated';
 
 --
--- Computation that a local scheduler makes; used by local schedulers written in SQL and by tests
+-- The function below computes what a local scheduler decides.  Local schedulers written in SQL call it, and tests.
 --
 CREATE TYPE yquota.leased_node AS (
 	node text,
@@ -338,4 +338,4 @@ CREATE FUNCTION yquota.allocate_distributed(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
-	'Compute what YARN''s local scheduler does in a heartbeat of an application.  Adds the application''s requests for OPPORTUNISTIC containers to the outstanding requests, and allocates containers on the nodes in their order.  Rows allocated have the node, the size, and the requested host, rack or *.  Rows outstanding are arguments of the next call.  A row refused means that no container is allocated: the request interceptor stopped_at refuses the requests, for the reason stopped_by.  Reads no table and changes nothing';
+	'Compute what YARN''s local scheduler does in a heartbeat of an application.  Adds the application''s requests for OPPORTUNISTIC containers to the outstanding requests, and allocates containers on the nodes in their order.  Rows with the outcome allocated have the node, the size, and the requested host, rack or *.  Rows with the outcome outstanding are arguments of the next call.  A row with the outcome refused means that no container is allocated: the request interceptor stopped_at refuses the requests, for the reason stopped_by.  Reads no table and changes nothing';

@@ -11,7 +11,7 @@ CREATE TYPE yquota.container_progress AS (
 COMMENT ON TYPE yquota.container_progress IS
 	'Progress of a container, for report_progress()';
 COMMENT ON COLUMN yquota.container_progress.container_id IS 'id of a running container; a report about another container is ignored';
-COMMENT ON COLUMN yquota.container_progress.progress IS 'part of its work that is done, a fraction: 0 to 1';
+COMMENT ON COLUMN yquota.container_progress.progress IS 'part of the container''s work that is done, a fraction: 0 to 1';
 
 CREATE TABLE yquota_internal.reported_progress (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -136,7 +136,7 @@ CREATE VIEW yquota_internal.ranked_container AS
 	LEFT JOIN yquota_internal.reported_application_progress AS p ON p.application_id = c.application_id;
 COMMENT ON VIEW yquota_internal.ranked_container IS
 	'Running containers with the figures by which the queues of nodes and preemption rank them';
-COMMENT ON COLUMN yquota_internal.ranked_container.priority IS 'priority of the application; 0 without one';
+COMMENT ON COLUMN yquota_internal.ranked_container.priority IS 'priority of the application; 0 without an application';
 COMMENT ON COLUMN yquota_internal.ranked_container.application_progress IS 'from 0 to 1; 0 when none is reported';
 COMMENT ON COLUMN yquota_internal.ranked_container.paid IS 'credits that the container has cost so far, charged and accrued';
 

@@ -31,7 +31,7 @@ BEGIN
 	ELSE
 		SELECT * INTO setting FROM yquota.scheduler_setting;
 		share := least(greatest(coalesce(map_reduce_request.percent, setting.opportunistic_maps_percent, 0), 0), 100);
-		-- by share, share * n / 100 of the first n tasks, rounded down, are OPPORTUNISTIC
+		-- if tasks are chosen by share, share * n / 100 of the first n tasks, rounded down, are OPPORTUNISTIC
 		chosen := CASE WHEN setting.opportunistic_maps_by_share
 					   THEN number % 100 * share / 100 < (number % 100 + 1) * share / 100
 					   ELSE number % 100 < share END;
