@@ -31,16 +31,16 @@ CREATE VIEW yquota.preemption_mark AS
 	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED');
 COMMENT ON VIEW yquota.preemption_mark IS
 	'Running containers that preempt_containers() has selected and not dropped yet; no other function writes the rows';
-COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'time at which it was first selected, plus the time for which the server did not run since then';
-COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when it was selected first';
+COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'time at which the container was first selected, plus the time for which the server did not run since then';
+COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when the container was first selected';
 COMMENT ON COLUMN yquota.preemption_mark.selector IS
 	'first selector: queue_priority, reserved, fifo, fifo_balance or intra_queue';
 COMMENT ON COLUMN yquota.preemption_mark.is_killable IS
-	'true if its wait is over, and the container ends only when another one needs its room (lazy_preemption_enabled)';
+	'true if the wait of the container is over, and it ends only when another container needs its room (lazy_preemption_enabled)';
 COMMENT ON COLUMN yquota.preemption_mark.is_advised IS
-	'true if its wait is over, and the resource manager is to end it (preemption_mode)';
+	'true if the wait of the container is over, and the resource manager is to end it (preemption_mode)';
 COMMENT ON COLUMN yquota.preemption_mark.told_at IS
-	'time at which its wait was over; for an advised container, plus the time for which the server did not run since then; NULL: the wait is not over';
+	'time at which the wait of the container was over. For an advised container, the time for which the server did not run since then is added. NULL: the wait is not over';
 
 CREATE TABLE yquota.preempted_container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -77,20 +77,20 @@ COMMENT ON COLUMN yquota.preempted_container.project IS 'project of the containe
 COMMENT ON COLUMN yquota.preempted_container.application_id IS 'application of the container';
 COMMENT ON COLUMN yquota.preempted_container.username IS 'user of the container';
 COMMENT ON COLUMN yquota.preempted_container.queue IS 'full path of the leaf';
-COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node was in; empty for the default one';
-COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, as all figures';
+COMMENT ON COLUMN yquota.preempted_container.label IS 'partition of the container''s node at that time; empty for the default partition';
+COMMENT ON COLUMN yquota.preempted_container.allocation IS 'size of the container, native units like all figures';
 COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'time at which the container ended or, if is_advised, at which the resource manager was last told to end it';
 COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'true if the resource manager was told to end the container (preemption_mode); the ledger has the time at which it ended';
-COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'time at which it was first selected, plus the time for which the server did not run since then';
+COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'time at which the container was first selected, plus the time for which the server did not run since then';
 COMMENT ON COLUMN yquota.preempted_container.selector IS
-	'selector when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
-COMMENT ON COLUMN yquota.preempted_container.used IS 'used by the queue on the label when the wait was over, with reservations';
-COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'guaranteed to the queue at that time';
+	'selector when the wait of the container was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
+COMMENT ON COLUMN yquota.preempted_container.used IS 'resources that the queue used on the label when the wait was over, with reservations';
+COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'resources guaranteed to the queue at that time';
 COMMENT ON COLUMN yquota.preempted_container.ideal IS 'amount of the queue if all resources had been allocated anew';
 COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'amount that the queue used beyond ideal, as far as other queues wanted it';
 COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'amount that the round wanted to take from the leaf';
 COMMENT ON COLUMN yquota.preempted_container.needed_by_application IS
-	'application that got its room in lazy preemption; NULL: a round ended the container, or told the resource manager to end it';
+	'application that got the container''s room in lazy preemption; NULL: a round ended the container, or told the resource manager to end it';
 COMMENT ON COLUMN yquota.preempted_container.needed_by_queue IS 'full path of the leaf of that application';
 
 CREATE TABLE yquota_internal.preemption_round (
@@ -104,7 +104,7 @@ CREATE TABLE yquota_internal.preemption_round (
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.preemption_round IS
 	'Last round of preempt_containers(): one row, or none before the first round';
-COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'time of the round, its argument as_of';
+COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'time of the round: the argument as_of';
 COMMENT ON COLUMN yquota_internal.preemption_round.server_started_at IS
 	'start of the server that ran the round, by the system''s clock.  Waits of marked containers leave out the time between this round and the first round after a restart or on another server';
 
@@ -156,26 +156,26 @@ COMMENT ON VIEW yquota.preemption_state IS
 	'Amounts that preemption would take from each queue now, per label, with the figures from which they are computed; native units';
 COMMENT ON COLUMN yquota.preemption_state.queue IS 'full path';
 COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empty for the default partition';
-COMMENT ON COLUMN yquota.preemption_state.used IS 'used by GUARANTEED containers and reserved containers';
+COMMENT ON COLUMN yquota.preemption_state.used IS 'resources used by GUARANTEED containers and reserved containers';
 COMMENT ON COLUMN yquota.preemption_state.pending IS 'demand of running applications within the limits of their users';
 COMMENT ON COLUMN yquota.preemption_state.ideal IS 'amount of the queue if all resources were allocated anew';
 COMMENT ON COLUMN yquota.preemption_state.to_be_preempted IS 'amount that the queue uses beyond ideal, as far as other queues want it';
 COMMENT ON COLUMN yquota.preemption_state.actually_to_be_preempted IS
-	'amount that a round would take from the leaf now, which depends on natural_termination_factor and max_ignored_over_capacity; NULL for parents';
+	'amount that a round would take from the leaf now. It depends on natural_termination_factor and max_ignored_over_capacity. NULL for parents';
 COMMENT ON COLUMN yquota.preemption_state.dead_zone_limit IS
 	'a leaf that uses no more than this loses nothing (max_ignored_over_capacity); NULL for parents';
-COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'amount above the guarantee that is kept because preemption is disabled there';
-COMMENT ON COLUMN yquota.preemption_state.disabled_by IS 'queue with the disable_preemption in force, or Hadoop''s property; NULL when it is not disabled';
+COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'amount above the guarantee that the queue keeps because preemption is disabled in the queue or below it';
+COMMENT ON COLUMN yquota.preemption_state.disabled_by IS 'queue with the disable_preemption in force, or Hadoop''s property; NULL when preemption is not disabled';
 
 --
--- Notices to applications, and views for people
+-- The function and views below tell applications and people about preemption.
 --
 CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT allocation yquota.resource, OUT count bigint)
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_minimum_containers';
 COMMENT ON FUNCTION yquota_internal.minimum_containers(yquota.resource) IS
-	'Return the minimum allocation, and how many containers of that size make up a total.  The resource calculator compares both, and the number is rounded up';
+	'Return the minimum allocation, and how many containers of that size make up a total, by the resource calculator and rounded up';
 
 CREATE FUNCTION yquota.preemption_message(application_id text)
 	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
@@ -205,8 +205,8 @@ COMMENT ON VIEW yquota.readable_preemption_mark IS
 COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 
 --
--- Ends applications that have outlived their lifetime.  They end like applications that a user
--- kills, which is not a preemption.
+-- Ends applications that have outlived their lifetime.  They end like applications that a user kills; this is not a
+-- preemption.
 --
 CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics text) RETURNS text[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
@@ -254,7 +254,7 @@ COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
 	'End applications whose lifetime is over, up to a number, with their containers (exit status -100).  Returns these applications, and how many containers of each ended.  Call the function again until it returns no application';
 
 --
--- Functions that the worker calls
+-- The worker calls the functions below.
 --
 CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
