@@ -139,7 +139,7 @@ RETURNS TABLE (since timestamptz, until timestamptz)
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1
 AS 'MODULE_PATHNAME', 'yq_sql_label_stretches';
 COMMENT ON FUNCTION yquota_internal.label_stretches(text, timestamptz, timestamptz) IS
-	'Return the parts of an interval in which the label that decides about a node''s prices stays the same.  The result has at least one row';
+	'Return the parts of an interval in which the label that determines a node''s prices stays the same.  The result has at least one row';
 
 CREATE FUNCTION yquota_internal.factor_names(
 	project text, application_id text, username text, queue text, node text, since timestamptz,
@@ -155,7 +155,7 @@ RETURNS numeric
 LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_reserved_factor';
 COMMENT ON FUNCTION yquota_internal.reserved_factor(timestamptz) IS
-	'Return the part of its price that a reservation pays if it is accepted at an instant, by the newest committed charging rules.  The result is 0 if no rule is in force';
+	'Return the part of the price that a reservation pays if it is accepted at an instant, by the newest committed charging rules.  The result is 0 if no rule is in force';
 
 CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE

@@ -1,4 +1,4 @@
--- Pricing, first part: the common steps of every change of prices, and the configuration that decides about prices
+-- Pricing, first part: the common steps of every change of prices, and the configuration from which prices are computed
 -- (docs/design.md 2).
 --
 -- A change of prices goes through the triggers of the tables.  It may be made by a function or by a plain INSERT,
@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
 	'Return an instant after which nothing has been settled; NULL before the first event and the first end of a period';
 
--- The rule for points in the past.
+-- The functions below implement the rule for points in the past.
 
 CREATE FUNCTION yquota_internal.reserved_after(instant timestamptz, shown_until timestamptz, of_project text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -494,7 +494,7 @@ BEGIN
 		RETURN COALESCE(NEW, OLD);
 	END IF;
 	IF TG_OP = 'INSERT' THEN
-		-- the input function of type resource knows which names are possible, and the aliases
+		-- use the input function of type resource, because it knows which names are possible, and the aliases
 		IF (SELECT name FROM yquota.resource_entries(
 				yquota.resource(jsonb_build_object(NEW.name, 1)))) <> NEW.name THEN
 			RAISE EXCEPTION 'resource type "%" is an alias', NEW.name

@@ -16,7 +16,7 @@ COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
 CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb, part text DEFAULT NULL) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE
-		-- the mode before the first rule is the default and not the value of a point
+		-- before the first rule the default mode applies, which is not the value of a point
 		WHEN part IS NOT NULL THEN coalesce(nullif(point -> part, CASE point ->> 'project' WHEN '' THEN '"dearest"' ELSE 'null' END::jsonb), '{}')
 		WHEN table_name = 'price' THEN point -> 'multiplier'
 		WHEN table_name = 'base_price' THEN to_jsonb(yquota_internal.price_ratio((point ->> 'base_price')::numeric, (point ->> 'unit')::bigint))
@@ -492,7 +492,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) IS
-	'Set the multiplier of a price group by hand from an instant on (default the clock).  compute_prices() does not change it until another instant.  Returns when it takes effect';
+	'Set the multiplier of a price group by hand from an instant on (default the clock). compute_prices() does not change it until another instant.  Returns the instant at which the multiplier takes effect';
 
 CREATE FUNCTION yquota.clear_multiplier(price_group text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -25,7 +25,7 @@ COMMENT ON COLUMN yquota.price_calendar.price_group IS 'key; references price_gr
 COMMENT ON COLUMN yquota.price_calendar.timezone IS 'time zone of the times of day and of the days; a name of pg_timezone_names';
 COMMENT ON COLUMN yquota.price_calendar.weekdays IS 'days on which a window opens, 1 Monday to 7 Sunday; default all';
 COMMENT ON COLUMN yquota.price_calendar."from" IS 'time of day at which a window opens';
-COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which the window closes. A window with equal times lasts a whole day; if to is before from, it closes on the next day';
+COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which the window closes. A window with equal times lasts a whole day; if the closing time is before the opening time, the window closes on the next day';
 COMMENT ON COLUMN yquota.price_calendar.factor IS '0 to 10^6, at most 6 decimals. Where windows of a group overlap, the lowest factor applies';
 COMMENT ON COLUMN yquota.price_calendar.valid_from IS 'no window is open before this instant; default -infinity';
 COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'no window is open from this instant on; default infinity';
@@ -132,7 +132,7 @@ CREATE FUNCTION yquota_internal.calendar_points(
 			UNION SELECT w.opens_at FROM opened AS w WHERE w.opens_at > from_at
 			UNION SELECT w.closes_at FROM opened AS w WHERE w.closes_at <= to_at
 		), lowest AS (
-			-- join by the day: comparing every window with every cut takes long when there are years of them
+			-- join by the day: comparing every window with every cut takes long if they cover years
 			SELECT DISTINCT ON (cut.at) cut.at, w.factor, w.name
 			FROM cut
 			JOIN (SELECT w.*, generate_series((greatest(w.opens_at, from_at) AT TIME ZONE 'UTC')::date - '2000-01-01'::date,
@@ -251,7 +251,7 @@ CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.c
 		)
 		SELECT * FROM missing
 		UNION ALL
-		-- a point that changes nothing; the next search begins there and therefore takes little time
+		-- return a point that changes nothing, so that the next search begins there and takes little time
 		SELECT newest.price_group, yquota_internal.calendar_reach(), newest.factor, newest.calendar, false
 		FROM (SELECT DISTINCT ON (known.price_group) known.*
 			  FROM (SELECT * FROM last UNION ALL SELECT * FROM missing) AS known

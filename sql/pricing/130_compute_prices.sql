@@ -143,7 +143,7 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 		GROUP BY g.name;
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_price_groups(timestamptz) IS
-	'Return for each price group the utilization of its most used resource type and the multiplier of the group alone.  If they are not known, return the reason';
+	'Return for each price group the utilization of its most used resource type and the multiplier of the group alone.  If the utilization is not known, return the reason';
 
 CREATE FUNCTION yquota_internal.remember_cluster(as_of timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -409,8 +409,8 @@ $$;
 COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
 	'Compute the multiplier of every price group from the utilization at an instant (default the clock).  Publish the changed ones, yquota.price_lead ahead.  If the price of OPPORTUNISTIC containers follows the load of node queues, compute its factor, too (explain_opportunistic_price()).  Insert the points of calendars (price_calendar) 14 days ahead.  The function never waits for another change of prices';
 
--- Views.  A price is in credits per native unit and second.  It is rounded in the same way as for charging: half to
--- even, to 18 decimals.
+-- In these views a price is in credits per native unit and second.  It is rounded in the same way as for charging: half
+-- to even, to 18 decimals.
 
 CREATE VIEW yquota.price_history AS
 	SELECT t.name AS resource_type, i.effective_at, p.multiplier, b.base_price, b.unit,
@@ -494,7 +494,7 @@ COMMENT ON COLUMN yquota.current_price.base_price IS 'credits per unit and secon
 COMMENT ON COLUMN yquota.current_price.unit IS 'native units';
 COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
 COMMENT ON COLUMN yquota.current_price.effective_at IS 'start of the present multiplier; -infinity when it has never changed';
-COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() does not change the multiplier; NULL when it is not pinned';
+COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() does not change the multiplier; NULL when the multiplier is not pinned';
 COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'multiplier published ahead; NULL if there is none';
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
 COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'factor by which this price is multiplied for OPPORTUNISTIC containers now; 1 when none is in force. Factors of queues, applications and users are multiplied with it';

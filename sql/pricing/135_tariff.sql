@@ -68,15 +68,15 @@ COMMENT ON COLUMN yquota.tariff.price IS 'credits per native unit and second: mu
 COMMENT ON COLUMN yquota.tariff.project_factor IS 'factor of the project; 1 for none';
 COMMENT ON COLUMN yquota.tariff.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour, project_factor included';
 COMMENT ON COLUMN yquota.tariff.queue_factors IS 'by queue: factor by which the price is multiplied in the queue and below it; the factor of the nearest queue applies; {} for none';
-COMMENT ON COLUMN yquota.tariff.label_factors IS 'by label of the node: factor by which the price is multiplied there; {} for none';
+COMMENT ON COLUMN yquota.tariff.label_factors IS 'by label of the node: factor by which the price is multiplied on nodes with the label; {} for none';
 COMMENT ON COLUMN yquota.tariff.user_factor IS 'factor of the user with the name of the role that reads the view; 1 for none';
 COMMENT ON COLUMN yquota.tariff.guaranteed_factor IS 'factor by which the price of GUARANTEED containers is multiplied; 1 for none';
 COMMENT ON COLUMN yquota.tariff.opportunistic_factor IS 'factor by which the price of OPPORTUNISTIC containers is multiplied; 1 for none';
 COMMENT ON COLUMN yquota.tariff.charging_mode IS 'mode of the project, or else of all projects: which resource types of a container are charged';
 COMMENT ON COLUMN yquota.tariff.minimum_run_time IS 'shortest life that a container pays for';
 COMMENT ON COLUMN yquota.tariff.free_before_preemption IS 'time before the end of a preempted container that is free';
-COMMENT ON COLUMN yquota.tariff.waiting_factor IS 'part of its price that a container pays while it waits';
-COMMENT ON COLUMN yquota.tariff.reserved_factor IS 'part of its full price that a reservation pays';
+COMMENT ON COLUMN yquota.tariff.waiting_factor IS 'part of the price that a container pays while it waits';
+COMMENT ON COLUMN yquota.tariff.reserved_factor IS 'part of the full price that a reservation pays';
 COMMENT ON COLUMN yquota.tariff.next_multiplier IS 'multiplier published ahead; NULL if there is none';
 COMMENT ON COLUMN yquota.tariff.next_effective_at IS 'start of next_multiplier';
 COMMENT ON COLUMN yquota.tariff.next_calendar_factor IS 'calendar_factor from the next point on; NULL if there is no point within 14 days';

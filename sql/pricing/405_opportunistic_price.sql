@@ -156,7 +156,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_figures() IS
 	'Return figures of explain_opportunistic_price() for metrics.  Readers of metrics need no right to call that function';
 
--- Points that an administrator sets.
+-- The triggers below handle points that an administrator sets.
 
 CREATE FUNCTION yquota_internal.dismiss_computed_factors() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

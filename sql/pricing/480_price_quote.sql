@@ -226,7 +226,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.quoted_costs(yquota.resource, text[], timestamptz, timestamptz, bigint, yquota.price[]) IS
 	'Return the result of run_costs() for a future run, by the known or given multipliers and the calendars';
 
--- The function is written in SQL. The context of an error then names the function and does not quote its query.
+-- The function is written in SQL, so that the context of an error names the function and does not quote its query.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
 	application_id text, payer text, payer_username text, label text, at timestamptz, multipliers yquota.price[])
@@ -310,7 +310,7 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, numeric) IS
-	'Return the cost of a container that starts now, runs for the given time, at the prices known for that time, calendars included.  With a multiplier, GENERAL is assumed to have it from now on.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
+	'Return the cost of a container that starts now and runs for the given time, at the prices known for that time, calendars included.  With a multiplier, GENERAL is assumed to have it from now on.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
 
 -- The reservation is placed as in a dry run, and costs are computed at the known prices.  The first five arguments are
 -- required, so that a call can never mean the other price_quote().

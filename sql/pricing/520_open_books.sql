@@ -6,7 +6,7 @@ CREATE FUNCTION yquota.open_books(at timestamptz) RETURNS bigint
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- a date before any resource manager existed
+	-- use a date before any resource manager existed
 	first_instant CONSTANT timestamptz := '1970-01-01 00:00+00';
 	opened_at timestamptz;
 BEGIN
