@@ -18,7 +18,7 @@ COMMENT ON COLUMN yquota_internal.usage_version.content IS
 COMMENT ON COLUMN yquota_internal.usage_version.is_compacting IS
 	'true only within the transaction that compacts';
 COMMENT ON COLUMN yquota_internal.usage_version.compacted_before IS
-	'with compacted_but: transactions whose rows the last compaction took; transactions that were running then are not among them';
+	'together with compacted_but: the transactions whose rows the last compaction took; transactions that were running then are not among them';
 COMMENT ON COLUMN yquota_internal.usage_version.noted IS
 	'snapshot of the last compaction of counters';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;

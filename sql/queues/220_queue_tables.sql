@@ -38,7 +38,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_queue_path(text, boolean) IS
-	'Raise the error that a text is not the full path of a queue.  The second argument tells whether "root." before the text makes it one';
+	'Raise the error that a text is not the full path of a queue.  The second argument tells whether "root." before the text makes it a full path';
 
 CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
 	CONSTRAINT queue_path_form CHECK (yquota_internal.is_queue_path(VALUE)
@@ -121,15 +121,15 @@ CREATE INDEX queue_name_idx ON yquota.queue (name);
 COMMENT ON TABLE yquota.queue IS
 	'Queues and their configuration: Hadoop''s yarn.scheduler.capacity.<path>.<property>.  NULL: not set';
 COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root';
-COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
-COMMENT ON COLUMN yquota.queue.position IS 'place among the children of its parent, which is the order of Hadoop''s property queues; created queues follow in order of creation. Queues without a position come last, by path';
+COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may have the same name';
+COMMENT ON COLUMN yquota.queue.position IS 'place among the children of its parent, in the order of Hadoop''s property queues; created queues follow in order of creation. Queues without a position come last, by path';
 COMMENT ON COLUMN yquota.queue.auto_created IS
 	'true if a submission created the queue. Exports leave such queues out; imports keep them while their parent remains';
 COMMENT ON COLUMN yquota.queue.capacity IS 'in Hadoop''s notation: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';
-COMMENT ON COLUMN yquota.queue.maximum_capacity IS 'as capacity, but without weights; -1 is 100';
+COMMENT ON COLUMN yquota.queue.maximum_capacity IS 'in the notation of capacity, but without weights; -1 means 100';
 COMMENT ON COLUMN yquota.queue.minimum_user_limit_percent IS 'percent of the queue';
 COMMENT ON COLUMN yquota.queue.user_limit_factor IS 'factor on the queue''s capacity; -1: no limit';
-COMMENT ON COLUMN yquota.queue.maximum_allocation IS 'largest container, in native units; wins over the next two';
+COMMENT ON COLUMN yquota.queue.maximum_allocation IS 'largest container, in native units; takes precedence over the next two columns';
 COMMENT ON COLUMN yquota.queue.maximum_allocation_mb IS 'MiB; -1: not set';
 COMMENT ON COLUMN yquota.queue.maximum_allocation_vcores IS 'cores; -1: not set';
 COMMENT ON COLUMN yquota.queue.maximum_am_resource_percent IS 'fraction (0.1 is ten percent) of the queue for application masters';
@@ -143,30 +143,30 @@ COMMENT ON COLUMN yquota.queue.acl_submit_reservations IS 'written as acl_submit
 COMMENT ON COLUMN yquota.queue.priority IS 'priority of the queue among its siblings; larger comes first';
 COMMENT ON COLUMN yquota.queue.ordering_policy IS 'ordering policy of applications in a leaf, of children in a parent';
 COMMENT ON COLUMN yquota.queue.ordering_policy_options IS
-	'object of options whose names follow ordering-policy. in Hadoop''s names, such as {"fair.enable-size-based-weight": "true"}';
-COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} is every label, {} none but the default partition';
-COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: that of the parent';
+	'JSON object of options. A key is the part of Hadoop''s name after the prefix ordering-policy, such as in {"fair.enable-size-based-weight": "true"}';
+COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} means every label, {} only the default partition';
+COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: no limit; negative: the limit of the parent';
 COMMENT ON COLUMN yquota.queue.default_application_lifetime IS 'seconds';
 COMMENT ON COLUMN yquota.queue.reservable IS 'true if the queue is a plan of reservations, whose applications run in queues below it. A leaf must be stopped to become one; a plan stays one while applications or containers are in its queues';
 COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds over which average_capacity holds, at most 36500 days; 0 or less, or NULL: a day';
 COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant; NULL: 100. A value up to 1 is a fraction where scheduler_setting.reservation_reads_fractions is true';
 COMMENT ON COLUMN yquota.queue.average_capacity IS
 	'percent of the plan''s queue that a user may reserve on average over the window. A value up to 1 is read as in instantaneous_max_capacity';
-COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; any other is refused at commit';
-COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, in any package; any other is refused at commit';
-COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, in any package; any other is refused at commit';
+COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; any other value is refused at commit';
+COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, in any package; any other value is refused at commit';
+COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, in any package; any other value is refused at commit';
 COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds ahead within which reservations end when the plan has become smaller; NULL: an hour';
 COMMENT ON COLUMN yquota.queue.reservation_move_on_expiry IS 'true (also if NULL) if applications go on in the default queue when their reservation is over; false if they are killed';
 COMMENT ON COLUMN yquota.queue.show_reservations_as_queues IS 'true if effective_queue and scheduler_queue show the queues of a plan; otherwise they count only in the plan''s figures';
 COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
-	'object of properties whose names follow leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}, for leaves created by the first generation of auto-creation';
+	'JSON object of properties for leaves that the first generation of auto-creation creates. A key is the part of Hadoop''s name after the prefix leaf-queue-template, such as in {"capacity": "5"}';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
 	'object of Hadoop''s properties for all queues that are created below by the second generation';
-COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'object of Hadoop''s properties for created leaves only; wins over the one for all';
-COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'object of Hadoop''s properties for created parents only; wins over the one for all';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'object of Hadoop''s properties for created leaves only; takes precedence over the template for all created queues';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'object of Hadoop''s properties for created parents only; takes precedence over the template for all created queues';
 COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OPPORTUNISTIC container is promoted when there is room: above 0 and up to 36,500 days; a month has 30 days. It holds for the queues below that have no value of their own. NULL up to root: no container is promoted. Hadoop has no such property, so imports leave the column as it is';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. Hadoop has no such property, and none for the next column';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that the queue and those below it may have, native units. A resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. Hadoop has no such property, nor one for the next column';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that the queue and those below it may have, native units. A resource type that is missing has no limit';
 COMMENT ON COLUMN yquota.queue.hold_policy IS 'submissions that hold the cost of their expected containers: all of them (quote), or those that ask for it (none). It applies to the queues below that have no value of their own. NULL up to root: none. Hadoop has no such property, so imports leave the column as it is';
 COMMENT ON CONSTRAINT queue_capacity_check ON yquota.queue IS
 	'It must be a percentage such as 12.5, a weight such as 2w, or a list such as [memory=10240,vcores=12].';
@@ -185,8 +185,8 @@ CREATE TABLE yquota.queue_label (
 );
 COMMENT ON TABLE yquota.queue_label IS
 	'Configuration of a queue on the nodes of a label: Hadoop''s yarn.scheduler.capacity.<path>.accessible-node-labels.<label>.<property>';
-COMMENT ON COLUMN yquota.queue_label.capacity IS 'as queue.capacity, of the label''s nodes';
-COMMENT ON COLUMN yquota.queue_label.maximum_capacity IS 'as queue.maximum_capacity, of the label''s nodes';
+COMMENT ON COLUMN yquota.queue_label.capacity IS 'as queue.capacity, for the nodes of the label';
+COMMENT ON COLUMN yquota.queue_label.maximum_capacity IS 'as queue.maximum_capacity, for the nodes of the label';
 COMMENT ON COLUMN yquota.queue_label.maximum_am_resource_percent IS 'fraction';
 COMMENT ON CONSTRAINT queue_label_capacity_check ON yquota.queue_label IS
 	'It must be a percentage such as 12.5, a weight such as 2w, or a list such as [memory=10240,vcores=12].';
@@ -212,9 +212,9 @@ CREATE TABLE yquota.wildcard_template (
 COMMENT ON TABLE yquota.wildcard_template IS
 	'Templates for all parent queues with the same parent: Hadoop''s yarn.scheduler.capacity.<path of the parent>.*.auto-queue-creation-v2.<template>.<property>';
 COMMENT ON COLUMN yquota.wildcard_template.path IS 'path with * for its last part';
-COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_template IS 'as in queue, which wins';
-COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_leaf_template IS 'as in queue, which wins';
-COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_parent_template IS 'as in queue, which wins';
+COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_template IS 'as in the table queue, whose value takes precedence';
+COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_leaf_template IS 'as in the table queue, whose value takes precedence';
+COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_parent_template IS 'as in the table queue, whose value takes precedence';
 COMMENT ON CONSTRAINT wildcard_template_path_check ON yquota.wildcard_template IS
 	'It must be the path of a queue followed by ".*", such as "root.users.*", and at most 2000 bytes long.';
 
@@ -245,7 +245,7 @@ COMMENT ON TABLE yquota.mapping_rule IS
 	'Rules that choose the queue of an application, in their order.  scheduler_setting.mapping_rule_format tells which rules are in force: those of kind legacy (also if NULL) followed by application, or those of kind json';
 COMMENT ON COLUMN yquota.mapping_rule.position IS 'rules of a kind are looked at in this order';
 COMMENT ON COLUMN yquota.mapping_rule.type IS 'the compared property: user, group or application';
-COMMENT ON COLUMN yquota.mapping_rule.matches IS 'the name or variable to compare with, such as %user; in json * for every user';
+COMMENT ON COLUMN yquota.mapping_rule.matches IS 'the name or variable to compare with, such as %user; in a json rule, * means every user';
 COMMENT ON COLUMN yquota.mapping_rule.queue IS 'target of a legacy rule: a path or short name, which may contain variables; NULL in json';
 COMMENT ON COLUMN yquota.mapping_rule.policy IS 'action of a json rule';
 COMMENT ON COLUMN yquota.mapping_rule.parent_queue IS 'json: parentQueue, put before the generated path';
@@ -454,13 +454,13 @@ CREATE TABLE yquota.scheduler_setting (
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, from capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_containers IS 'OPPORTUNISTIC containers that each user may have at once, in all queues together (limits of sharing), 0 or more; NULL: no limit';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that each user may have at once, native units. A resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that each user may have at once, native units. A resource type that is missing has no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_containers IS
 	'OPPORTUNISTIC containers that each application may have at once, running and waiting ones; NULL: no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_resource IS
-	'sum of the allocations of OPPORTUNISTIC containers that each application may have at once, native units. A resource type that is not in it has no limit';
+	'sum of the allocations of OPPORTUNISTIC containers that each application may have at once, native units. A resource type that is missing has no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.only_row IS 'always true, so that there is no second row';
-COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
+COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'maximum number of applications of a queue that sets none; -1: derived from the capacity of the queue';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_user_limit_percent IS 'percent';
 COMMENT ON COLUMN yquota.scheduler_setting.user_limit_factor IS 'factor; -1: no limit';
@@ -470,7 +470,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'mi
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'file on the resource manager''s machine; its content is imported as mapping-rule-json';
 COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
-COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'has no effect in yquota, and neither have the two columns of sorting policies; configuration_advice() tells so';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'has no effect in yquota, like the two columns of sorting policies; configuration_advice() says so';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';
 COMMENT ON COLUMN yquota.scheduler_setting.auto_queue_creation_v2_queue_expiration_time IS 'seconds';
@@ -478,7 +478,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.underutilized_preemption_reserved_con
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_class IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.queue_auto_refresh_monitoring_interval IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.resourcemanager_queue_auto_refresh_monitoring_interval IS
-	'milliseconds; the name in Hadoop''s documentation, which Hadoop does not read';
+	'milliseconds; the property has this name in Hadoop''s documentation, but Hadoop does not read it';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_mb IS 'MiB';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_vcores IS 'cores';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_allocation_mb IS 'MiB';
@@ -499,13 +499,13 @@ COMMENT ON COLUMN yquota.scheduler_setting.preemption_natural_termination_factor
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_after_satisfied_max_wait_before_kill IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_minimum_threshold IS 'fraction of a queue''s capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_max_allowable_limit IS 'fraction of a queue''s capacity';
-COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first, in letters of any case; any other is refused at commit where there are rounds';
+COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first, in letters of any case; any other value is refused at commit where there are rounds';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_enable IS 'true if reservations may be submitted, updated and deleted; NULL: false';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; any other is refused at commit';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, in any package; any other is refused at commit';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; any other value is refused at commit';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, in any package; any other value is refused at commit';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds, the step of plans: containers are reserved for whole steps. At most 36500 days; 0 or less, or NULL: 1000';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; 0 or less, or NULL: a day. It must be a multiple of the recurrence of each reservation. A new value that is no multiple for an accepted reservation is refused';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'number of steps in which AlignedPlannerWithGreedy places the even share of a window, which is the number of gangs divided by the number of windows; NULL: 10';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'number of steps in which AlignedPlannerWithGreedy places the even share of a window: the number of gangs divided by the number of windows; NULL: 10';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_allocation IS
 	'true (also if NULL) if reservations are placed as early as possible; false if as late as possible';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'true if the access control lists of plans decide who may use their reservations; acl_enable must be true, too; NULL: false';
@@ -518,11 +518,11 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitme
 	'true if a plan accepts reservations while it is overcommitted at some times. Nothing is left at these times: reservations are placed at other times, and an update keeps its allocation. If false or NULL, the plan refuses every reservation that touches these times, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 	'true if an instantaneous_max_capacity or average_capacity up to 1 is a fraction of the plan, as in Hadoop''s manual. If not (also if NULL), it is a percentage, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'true if the check of average_capacity ends a window after the deadline of the reservation. If not (also if NULL), it takes the user''s promises at that time for endless. Their sum overflows, so that the result is arbitrary, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS 'age above which a node''s report is ignored for over_allocation; for the price of OPPORTUNISTIC containers it is ignored from this age on. Whole milliseconds; NULL: 10 s';
-COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'container that is preempted first among those of an application with equal request priorities. It is the newest (newest, as in Hadoop; also if NULL), or the one with the fewest credits since its start (least_paid)';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'true if the check of average_capacity ends a window after the deadline of the reservation. If not (also if NULL), the check takes the user''s promises at that time for endless. The sum of the promises overflows, so that the result is arbitrary, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS 'age above which a node''s report is ignored for over_allocation; for the price of OPPORTUNISTIC containers, a report is ignored from this age on. Whole milliseconds; NULL: 10 s';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'container that is preempted first among those of an application with equal request priorities. It is the newest container (newest, as in Hadoop; also if NULL), or the container with the fewest credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
-	'kill (also if NULL): preempt_containers() ends containers; advise: it tells the resource manager to end them';
+	'kill (also if NULL): preempt_containers() ends containers; advise: the function tells the resource manager to end them';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
 	'true if marks of the balancing pass are kept for twice the wait of that pass. If not (also if NULL), they are forgotten after twice preemption_max_wait_before_kill, mostly before the pass kills, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.end_expired_applications IS
@@ -538,7 +538,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.node_sorting_interval IS
 COMMENT ON COLUMN yquota.scheduler_setting.node_load_comparator IS
 	'order of the load list: QUEUE_LENGTH (also if NULL), QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
 COMMENT ON COLUMN yquota.scheduler_setting.queue_limit_stdev IS
-	'standard deviations above the mean that queues may reach; NULL: 1';
+	'number of standard deviations by which the length of a queue may exceed the mean; NULL: 1';
 COMMENT ON COLUMN yquota.scheduler_setting.min_queue_length IS
 	'containers; the least limit sent to nodes; NULL: 5';
 COMMENT ON COLUMN yquota.scheduler_setting.max_queue_length IS
@@ -550,7 +550,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.max_queue_wait_time IS
 COMMENT ON COLUMN yquota.scheduler_setting.allocation_expiry IS
 	'time after which a container ends if its decision was not acknowledged; whole milliseconds; NULL: 10 minutes';
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_address IS
-	'host and port for application masters, kept for export: a database has none';
+	'host and port for application masters; kept only for export';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_queue_capacity IS
 	'OPPORTUNISTIC containers that may wait on a node whose report has no capacity; 0 or less, or NULL: none';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_queue_policy IS
@@ -562,9 +562,9 @@ COMMENT ON COLUMN yquota.scheduler_setting.distributed_scheduling_enabled IS
 COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_enabled IS
 	'true if application masters use the proxy of their node; NULL: false';
 COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_address IS
-	'host and port of the proxy, kept for export: a database has none';
+	'host and port of the proxy; kept only for export';
 COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_client_thread_count IS
-	'threads of the proxy, kept for export: a database has none';
+	'number of threads of the proxy; kept only for export';
 COMMENT ON COLUMN yquota.scheduler_setting.vmem_pmem_ratio IS
 	'virtual memory for each byte of memory; NULL: 2.1';
 COMMENT ON COLUMN yquota.scheduler_setting.vmem_check_enabled IS
@@ -578,16 +578,16 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maximum_allocation_mb I
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maximum_allocation_vcores IS
 	'cores; the largest size of an OPPORTUNISTIC container (4 before Hadoop 3.0); NULL: maximum_allocation_vcores';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_mb IS
-	'MiB; sizes of OPPORTUNISTIC containers are multiples of it (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
+	'MiB; sizes of OPPORTUNISTIC containers are multiples of this number (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_vcores IS
-	'cores; sizes of OPPORTUNISTIC containers are multiples of it (1 before Hadoop 3.0); NULL: minimum_allocation_vcores';
+	'cores; sizes of OPPORTUNISTIC containers are multiples of this number (1 before Hadoop 3.0); NULL: minimum_allocation_vcores';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_token_expiry IS
-	'time since its decision after which an OPPORTUNISTIC container ends if it has not come to its node, acknowledged or not; whole milliseconds; NULL: allocation_expiry';
+	'time after the decision at which an OPPORTUNISTIC container, acknowledged or not, ends if it has not come to its node; whole milliseconds; NULL: allocation_expiry';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_percent IS
-	'percent of the map tasks of a job, if the job does not ask for a share of its own; NULL: 0';
+	'percent of the map tasks of a job that are OPPORTUNISTIC, if the job does not ask for a share of its own; NULL: 0';
 COMMENT ON COLUMN yquota.scheduler_setting.former_names IS
 	'columns that were imported under former names of their properties; an export uses these names again';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS 'choice among the nodes used for a container without a requested location. A random one (random, as in Hadoop; also if NULL), or the next in turn (round_robin)';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS 'choice among the nodes used for a container without a requested location. random (as in Hadoop; also if NULL): a random node. round_robin: the next node in turn';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
 	'true if hosts and racks of OPPORTUNISTIC requests are ignored; NULL: false, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS

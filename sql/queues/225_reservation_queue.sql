@@ -18,7 +18,7 @@ COMMENT ON TABLE yquota.reservation_queue IS
 	'Queues of active reservations below their plans, and default queues of plans, with the shares of these queues.  Written only by the follower of plans.  A default queue without a row has the whole plan';
 COMMENT ON COLUMN yquota.reservation_queue.plan IS 'path of the queue that is reservable';
 COMMENT ON COLUMN yquota.reservation_queue.name IS 'last part of the queue''s path: reservation_id, or the plan''s name with -default';
-COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has the rest';
+COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has the rest of the plan';
 COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan, 0 to 1';
 COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum, 0 to 1';
 

@@ -121,7 +121,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_real(text) IS
 	'Return a 32-bit float as Hadoop reads it; NULL if the text is not a number, or if the number is too large, NaN or infinite';
 
 CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
-	-- STABLE like to_jsonb(): an IMMUTABLE function could not be inlined
+	-- The function is STABLE like to_jsonb(); if it were IMMUTABLE, it could not be inlined.
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE notation
 		WHEN 'capacity' THEN CASE
@@ -194,7 +194,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
 	'Return a list as it is written in a file.  An empty list is written as a blank, because an empty value would mean "not set"';
 
 CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
-	-- STABLE like the text of an interval
+	-- The function is STABLE, like the conversion of an interval to text.
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE
 		WHEN value IS NULL THEN NULL
@@ -226,7 +226,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_rows_text(text, jsonb) IS
 	'Return the value of a property that stands for whole rows, as it is written in a file';
 
 --
--- The names of the properties taken apart:
+-- Splits the names of properties into parts:
 --
 --    head <queue> middle <name> tail     of queues, where middle is empty or ends in
 --                                        a dot when there is a name

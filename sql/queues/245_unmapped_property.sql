@@ -18,7 +18,7 @@ CREATE FUNCTION yquota_internal.explain_unmapped_properties(
 	AS $$
 DECLARE
 	prefix CONSTANT text := 'yarn.scheduler.capacity.';
-	-- most words of a name that are compared
+	-- largest number of words of a name that are compared
 	most_words CONSTANT integer := 32;
 BEGIN
 	RETURN QUERY
@@ -27,18 +27,18 @@ BEGIN
 		FROM unnest(properties) AS u (property)
 		WHERE u.property ^@ prefix
 	), beginning AS MATERIALIZED (
-		-- beginnings of a property's name that may be the path of a queue
+		-- list the beginnings of a property's name that may be the path of a queue
 		SELECT u.property, l.length, array_to_string(u.words[1:l.length], '.') AS path, u.words[l.length + 1:] AS words
 		FROM unmapped AS u
 		CROSS JOIN LATERAL generate_series(1, least(cardinality(u.words) - 1, most_words)) AS l (length)
 		WHERE u.words[1] = 'root'
 	), parent AS MATERIALIZED (
-		-- the longest beginning that is the path of an existing queue
+		-- find the longest beginning that is the path of an existing queue
 		SELECT DISTINCT ON (b.property) b.property, b.length, b.path, b.words
 		FROM beginning AS b JOIN yquota.queue AS q ON q.path = b.path AND NOT q.auto_created
 		ORDER BY b.property, b.length DESC
 	), owned AS MATERIALIZED (
-		-- properties that would be known if the queues in their names existed
+		-- find properties that would be known if the queues in their names existed
 		SELECT r.property, r.owner
 		FROM yquota_internal.resolve_hadoop_properties(ARRAY(SELECT u.property FROM unmapped AS u), '{}',
 			ARRAY(SELECT DISTINCT b.path FROM beginning AS b)) AS r

@@ -82,7 +82,7 @@ CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.user_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 
--- Makes sessions compute limits again, which depend on the nodes and on the known resource types.
+-- Makes sessions compute limits again, because limits depend on the nodes and on the known resource types.
 CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.state <> NEW.state OR OLD.total OPERATOR(yquota.<>) NEW.total)
 	EXECUTE FUNCTION yquota_internal.signal_change();
@@ -188,7 +188,7 @@ COMMENT ON COLUMN yquota.effective_queue.ordinal IS 'place in the tree, from 1: 
 COMMENT ON COLUMN yquota.effective_queue.kind IS 'leaf, parent, managed parent (leaves are created in it from a template), or plan (reservable)';
 COMMENT ON COLUMN yquota.effective_queue.state IS 'state; DRAINING: stopped, but containers still run or applications live in it or below';
 COMMENT ON COLUMN yquota.effective_queue.capacity IS 'fraction of the parent; 0 for a weight';
-COMMENT ON COLUMN yquota.effective_queue.maximum_capacity IS 'fraction of the parent''s';
+COMMENT ON COLUMN yquota.effective_queue.maximum_capacity IS 'fraction of the maximum capacity of the parent';
 COMMENT ON COLUMN yquota.effective_queue.normalized_weight IS 'fraction of the parent that the weight comes to';
 COMMENT ON COLUMN yquota.effective_queue.absolute_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.absolute_maximum_capacity IS 'fraction of the partition';
@@ -205,12 +205,12 @@ COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest containe
 COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL: no limit';
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL: no limit';
 COMMENT ON COLUMN yquota.effective_queue.inherited IS
-	'properties that the queue does not set: value, and the queue it comes from, or scheduler_setting, template or default';
+	'properties that the queue does not set: the value, and its origin, which is a queue, scheduler_setting, template or default';
 COMMENT ON COLUMN yquota.effective_queue.applications IS 'live applications here and below, on all labels, like the next three columns';
-COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'held by max-parallel-apps';
-COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'waiting for room for their application master';
+COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'applications held by max-parallel-apps';
+COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'applications that wait for room for their application masters';
 COMMENT ON COLUMN yquota.effective_queue.am_used IS 'charged amounts of application masters of active applications here and below, native units';
-COMMENT ON COLUMN yquota.effective_queue.drawn IS 'name below branches of the tree, for people';
+COMMENT ON COLUMN yquota.effective_queue.drawn IS 'name of the queue at its branch of a drawn tree, for people';
 COMMENT ON COLUMN yquota.effective_queue.usage_bar IS
 	'the partition in twenty cells: # used, = guaranteed and not used, . possible beyond that';
 

@@ -168,7 +168,7 @@ COMMENT ON FUNCTION yquota_internal.unwise_settings(text, text) IS
 
 CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	RETURNS TABLE (queue text, property text, value text, advice text)
-	-- PARALLEL UNSAFE, because the function reads settings newer than the snapshot of the query
+	-- The function is PARALLEL UNSAFE, because it reads settings newer than the snapshot of the query.
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
 COMMENT ON FUNCTION yquota_internal.configuration_advice_as_owner() IS

@@ -15,7 +15,7 @@ CREATE FUNCTION yquota_internal.administers(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_administers';
 COMMENT ON FUNCTION yquota_internal.administers(text, text[], text, boolean) IS
-	'Tell whether a user may administer a queue, which need not exist yet.  NULL instead of a queue asks for everything, by yarn.admin.acl.  The lists count even if ACLs are off.  With unset_is_everybody, as in Hadoop, a list that is not set admits every user, otherwise no user';
+	'Tell whether a user may administer a queue, which need not exist yet.  For NULL in place of a queue, yarn.admin.acl decides whether the user may administer everything.  The lists count even if ACLs are off.  With unset_is_everybody, as in Hadoop, a list that is not set admits every user, otherwise no user';
 
 --
 -- Reading a request
@@ -174,7 +174,7 @@ CREATE TYPE yquota_internal.hadoop_edit AS (
 	edits jsonb
 );
 COMMENT ON TYPE yquota_internal.hadoop_edit IS
-	'Change of Hadoop''s properties. removed has prefixes of names to be removed. edits has names with values to be set, or null to remove the name; edits wins over removed';
+	'Change of Hadoop''s properties. removed has prefixes of names to be removed. edits has names with values to be set, or null to remove the name; edits takes precedence over removed';
 
 CREATE FUNCTION yquota_internal.edited_children(edit yquota_internal.hadoop_edit, parent text) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -198,7 +198,7 @@ CREATE FUNCTION yquota_internal.edit_children(edit yquota_internal.hadoop_edit, 
 		|| CASE WHEN cardinality(children) = 0 OR cardinality(yquota_internal.edited_children(edit, parent)) = 0
 			THEN jsonb_build_object(format('yarn.scheduler.capacity.%s.ordering-policy', parent), NULL) ELSE '{}' END;
 COMMENT ON FUNCTION yquota_internal.edit_children(yquota_internal.hadoop_edit, text, text[]) IS
-	'Return the edits of a change that gives a queue other children';
+	'Return a change''s edits, extended by the edits that give a queue other children';
 
 CREATE FUNCTION yquota_internal.assemble_mutation(changes jsonb) RETURNS yquota_internal.hadoop_edit
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -290,7 +290,7 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 COMMENT ON FUNCTION yquota_internal.describe_changes(yquota_internal.hadoop_change[]) IS
 	'Describe the outcome of each property of a change';
 
--- Queues are added or removed: all properties are read again.
+-- If queues are added or removed, all properties are read again.
 CREATE FUNCTION yquota_internal.apply_to_tree(edit yquota_internal.hadoop_edit) RETURNS yquota_internal.hadoop_change[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -246,4 +246,4 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR chec
 END
 $$;
 COMMENT ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) IS
-	'Report the utilization in an answer of the ResourceManager''s /ws/v1/cluster/metrics.  Returns the reported rows.  There is no row for a resource type of which the cluster has nothing, as during its start, and for an outdated answer';
+	'Report the utilization in an answer of the ResourceManager''s /ws/v1/cluster/metrics.  Returns the reported rows.  There is no row for a resource type of which the cluster has nothing, as while it starts, and for an outdated answer';

@@ -27,7 +27,7 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 		SELECT r.* FROM ranked AS r
 		WHERE r.rank <= coalesce((SELECT s.configuration_store_max_logs FROM yquota.scheduler_setting AS s), 1000)
 	), change AS (
-		-- properties with a column of their own
+		-- show properties with a column of their own
 		SELECT k.audit_id, p.head || coalesce(k.owner, '') || coalesce(p.middle, '') || CASE WHEN p.has_name THEN k.name ELSE '' END || p.tail AS property,
 			   yquota_internal.hadoop_text(p.notation, k.old -> p.column_name) AS old,
 			   yquota_internal.hadoop_text(p.notation, k.new -> p.column_name) AS new
@@ -36,18 +36,18 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 		  AND (k.old -> p.column_name) IS DISTINCT FROM (k.new -> p.column_name)
 		  AND yquota_internal.is_name_of_setting(p.is_former, p.column_name, k.either -> 'former_names')
 		UNION ALL
-		-- properties that share a column
+		-- show properties that share a column
 		SELECT k.audit_id, p.head || k.owner || p.middle || o.option || p.tail, k.old -> p.column_name ->> o.option, k.new -> p.column_name ->> o.option
 		FROM kept AS k JOIN pattern AS p ON p.table_name = k.table_name AND p.is_option
 		CROSS JOIN LATERAL (SELECT jsonb_object_keys(coalesce(k.old -> p.column_name, '{}') || coalesce(k.new -> p.column_name, '{}')) AS option) AS o
 		WHERE (k.old -> p.column_name -> o.option) IS DISTINCT FROM (k.new -> p.column_name -> o.option)
 		UNION ALL
-		-- properties that list the children of a queue
+		-- show properties that list the children of a queue
 		SELECT k.audit_id, p.head || (k.either ->> 'parent') || p.middle, k.old ->> 'name', k.new ->> 'name'
 		FROM kept AS k JOIN pattern AS p ON p.table_name = k.table_name AND p.notation = 'children'
 		WHERE k.operation IN ('INSERT', 'DELETE') AND k.either ? 'parent'
 		UNION ALL
-		-- properties whose elements are rows
+		-- show properties whose elements are rows
 		SELECT k.audit_id, p.property, yquota_internal.hadoop_rows_text(p.notation, CASE WHEN k.old IS NOT NULL THEN jsonb_build_array(k.old) END),
 			   yquota_internal.hadoop_rows_text(p.notation, CASE WHEN k.new IS NOT NULL THEN jsonb_build_array(k.new) END)
 		FROM kept AS k JOIN pattern AS p ON p.table_name = k.table_name AND p.column_name IS NULL
