@@ -32,10 +32,10 @@ CREATE TYPE yquota.reservation_contract AS (
 	reservation_name text
 );
 COMMENT ON TYPE yquota.reservation_contract IS
-	'Definition of a reservation by a user: Hadoop''s ReservationDefinition, which its agents call the contract';
+	'Definition of a reservation by a user: Hadoop''s ReservationDefinition, called the contract by Hadoop''s agents';
 COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, not before 1970, in whole milliseconds. now() is more exact: use date_trunc(''milliseconds'', now())';
 COMMENT ON COLUMN yquota.reservation_contract.deadline IS 'latest end, in whole milliseconds';
-COMMENT ON COLUMN yquota.reservation_contract.requests IS 'in the order of ORDER';
+COMMENT ON COLUMN yquota.reservation_contract.requests IS 'requests, in the order that the interpreters ORDER and ORDER_NO_GAP keep';
 COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which the reservation repeats, in whole milliseconds. scheduler_setting.reservation_system_max_periodicity must be a multiple of it. NULL or 0: the reservation does not repeat';
 COMMENT ON COLUMN yquota.reservation_contract.priority IS 'stored without effect, as in Hadoop';
 
@@ -74,23 +74,23 @@ CREATE UNIQUE INDEX reservation_definition_current_idx ON yquota.reservation_def
 COMMENT ON TABLE yquota.reservation_definition IS
 	'Reservations that plans have accepted, with their earlier versions; written only by submit_reservation(), update_reservation(), delete_reservation() and follow_plans()';
 COMMENT ON COLUMN yquota.reservation_definition.reservation_id IS 'reservation_, a time in milliseconds and a number of at least four digits';
-COMMENT ON COLUMN yquota.reservation_definition.version IS '1, and one more with each update; the last one counts';
+COMMENT ON COLUMN yquota.reservation_definition.version IS 'number of the version: 1, and one more with each update; the last version counts';
 COMMENT ON COLUMN yquota.reservation_definition.queue IS 'full path of the plan';
-COMMENT ON COLUMN yquota.reservation_definition.username IS 'the owner: the user that submitted it, or updated it last';
+COMMENT ON COLUMN yquota.reservation_definition.username IS 'owner: the user that submitted the reservation, or updated it last';
 COMMENT ON COLUMN yquota.reservation_definition.project IS 'project that pays; it keeps its name, and cannot be deleted, while it has rows here';
 COMMENT ON COLUMN yquota.reservation_definition.arrival IS 'earliest start';
 COMMENT ON COLUMN yquota.reservation_definition.deadline IS 'latest end';
 COMMENT ON COLUMN yquota.reservation_definition.interpreter IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.requests IS 'as in reservation_contract';
-COMMENT ON COLUMN yquota.reservation_definition.recurrence IS 'period after which it repeats; NULL: it does not';
+COMMENT ON COLUMN yquota.reservation_definition.recurrence IS 'period after which the reservation repeats; NULL: it does not repeat';
 COMMENT ON COLUMN yquota.reservation_definition.priority IS 'stored without effect, as in Hadoop';
 COMMENT ON COLUMN yquota.reservation_definition.reservation_name IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
 COMMENT ON COLUMN yquota.reservation_definition.ended_at IS 'time from which this version no longer counts. NULL: it counts until queue.reservation_window after its deadline, or until its deadline under NoOverCommitPolicy. A repeating reservation counts longer, until it is deleted, if scheduler_setting.reservation_repeats_allocation is true';
-COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version has replaced it. deleted: by delete_reservation(). replanned: the plan has become too small for it. archived: queue.reservation_window after its deadline, by follow_plans()';
-COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS 'part of the price that it pays, by the rule in force when its first version was accepted; 0: free';
-COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'expected cost in credits, at the prices known when this version was accepted, calendars included; for a repeating reservation that of its first period. This amount is held while the reservation exists';
-COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS 'true if it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when this version was accepted; false for one that does not repeat';
+COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version has replaced it. deleted: by delete_reservation(). replanned: the plan has become too small for the reservation. archived: by follow_plans(), queue.reservation_window after the deadline';
+COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS 'part of the price that the reservation pays, by the rule in force when its first version was accepted; 0: free';
+COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'expected cost in credits, at the prices known when this version was accepted, calendars included; for a repeating reservation, the cost of its first period. This amount is held while the reservation exists';
+COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS 'true if the reservation pays for its allocation in each period: the value of scheduler_setting.reservation_repeats_allocation when this version was accepted. False if the reservation does not repeat';
 
 CREATE TABLE yquota.reservation_allocation (
 	reservation_id text COLLATE "C" NOT NULL,
@@ -114,12 +114,12 @@ CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation US
 CREATE INDEX reservation_allocation_recurrence_idx ON yquota.reservation_allocation (queue, deadline)
 	WHERE ended_at IS NULL AND recurrence IS NOT NULL;
 COMMENT ON TABLE yquota.reservation_allocation IS
-	'Resources that a plan promises to a reservation over time, as intervals that do not overlap.  A repeating reservation has only the intervals of its first period.  Each row repeats columns of its reservation; only ended_at of these ever changes';
+	'Resources that a plan promises to a reservation over time, as intervals that do not overlap.  A repeating reservation has only the intervals of its first period.  Each row repeats columns of its reservation; of these columns only ended_at ever changes';
 COMMENT ON COLUMN yquota.reservation_allocation.queue IS 'plan of the reservation: full path';
 COMMENT ON COLUMN yquota.reservation_allocation.username IS 'owner of the reservation';
 COMMENT ON COLUMN yquota.reservation_allocation.deadline IS 'deadline of the reservation';
 COMMENT ON COLUMN yquota.reservation_allocation.recurrence IS 'recurrence of the reservation: period after which the interval is repeated; NULL: never';
 COMMENT ON COLUMN yquota.reservation_allocation.ended_at IS 'time from which the reservation no longer counts';
 COMMENT ON COLUMN yquota.reservation_allocation."from" IS 'start of the interval';
-COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'end of the interval, which is not part of it';
+COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'end of the interval; this instant is not part of the interval';
 COMMENT ON COLUMN yquota.reservation_allocation.allocation IS 'native units, all containers together';

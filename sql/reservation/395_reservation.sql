@@ -40,7 +40,7 @@ CREATE VIEW yquota_internal.spanned_reservation AS
 		WHERE a.reservation_id = d.reservation_id AND a.version = d.version
 	) AS a;
 COMMENT ON VIEW yquota_internal.spanned_reservation IS
-	'Versions of reservations, with the start of the first interval of their allocations and the end of the last';
+	'Versions of reservations, with the start of the first interval of their allocations and the end of the last one';
 
 -- Finds the allocation of a reservation that does not repeat by its key, so that many earlier
 -- allocations cost no time.
@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
 	WHERE r.queue = plan AND r.ended_at IS NULL AND r.recurrence IS NOT NULL AND r.arrival <= active_reservations.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.active_reservations(text, timestamptz) IS
-	'Return the reservations of a plan that are active at an instant, with the interval of the allocation that contains the instant, if any.  Repeating reservations are returned from their first begin, with all their intervals';
+	'Return the reservations of a plan that are active at an instant, with the interval of the allocation that contains the instant, if any.  Repeating reservations are returned from their first start on, with all their intervals';
 
 -- A transaction writes this table only after it has locked the plan.
 CREATE TABLE yquota_internal.reservation_refusal (

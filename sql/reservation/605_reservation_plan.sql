@@ -123,7 +123,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.plan_steps(text, text[], timestamptz, timestamptz) IS
 	'Return the promised amounts of resources over time, together and by user.  Neighbouring steps have different amounts';
 
--- Rows of the chart of a resource.  If there are too many steps for a page, the rows are columns of equal width.
+-- Makes the rows of the chart of a resource.  If there are too many steps for a page, the rows are columns of equal
+-- width.
 CREATE FUNCTION yquota_internal.plan_rows(
 	plan yquota_internal.plan_place, steps yquota_internal.plan_step[], "from" timestamptz, "to" timestamptz) RETURNS yquota_internal.chart_row[]
 	LANGUAGE sql STABLE PARALLEL SAFE
