@@ -24,9 +24,9 @@ COMMENT ON TABLE yquota.resource_request IS
 	'Open requests of applications, written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler reads only requests for GUARANTEED containers';
 COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
 COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'distinguishes requests of the same priority; -1: the application master gave none';
-COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for any place: its count is the total number of containers';
+COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for any place; the count of * is the total number of containers';
 COMMENT ON COLUMN yquota.resource_request.count IS 'number of containers';
-COMMENT ON COLUMN yquota.resource_request.allocation IS 'size of one container, native units: for a GUARANTEED one in whole steps of the minimum allocation, for an OPPORTUNISTIC one as requested';
+COMMENT ON COLUMN yquota.resource_request.allocation IS 'size of one container, native units: for a GUARANTEED container in whole steps of the minimum allocation, for an OPPORTUNISTIC one as requested';
 COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'true if a container for a closer request may be placed here';
 COMMENT ON COLUMN yquota.resource_request.label IS 'for *, the partition of the nodes for all requests with this priority and id; empty for the default partition';
 COMMENT ON COLUMN yquota.resource_request.execution_type IS 'execution type; the scheduler reads only GUARANTEED requests';
@@ -58,8 +58,8 @@ CREATE INDEX reserved_container_application_id_idx ON yquota.reserved_container 
 COMMENT ON TABLE yquota.reserved_container IS
 	'Nodes that are reserved for a container of an application until they have room for it.  The container counts as used by its queue';
 COMMENT ON COLUMN yquota.reserved_container.priority IS 'priority of its request';
-COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'allocation request id of its request';
-COMMENT ON COLUMN yquota.reserved_container.container_id IS 'id of the container that is to start there';
+COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'allocation request id of the container''s request';
+COMMENT ON COLUMN yquota.reserved_container.container_id IS 'id of the container that is to start on the node';
 COMMENT ON COLUMN yquota.reserved_container.label IS 'partition of the node when it was reserved';
 COMMENT ON COLUMN yquota.reserved_container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'running container to which the allocation is to be added; NULL: the node is kept for a new container';
@@ -83,14 +83,14 @@ CREATE INDEX container_update_application_id_idx ON yquota.container_update (app
 COMMENT ON TABLE yquota.container_update IS
 	'Running containers that are to grow, or to become GUARANTEED, when their nodes have room; written by update_container() and the scheduler';
 COMMENT ON COLUMN yquota.container_update.update_type IS 'INCREASE_RESOURCE or PROMOTE_EXECUTION_TYPE';
-COMMENT ON COLUMN yquota.container_update.node IS 'node where the container runs; no other can serve it';
+COMMENT ON COLUMN yquota.container_update.node IS 'node where the container runs; no other node can serve the update';
 COMMENT ON COLUMN yquota.container_update.label IS 'requested partition; empty for the default partition';
-COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that the container needs beyond those that its queue already uses for it, native units';
+COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that the container needs in addition to those that its queue already uses for the container, native units';
 COMMENT ON COLUMN yquota.container_update.priority IS 'priority of the container; among updates, the smaller number comes first';
 COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'allocation request id of the container; among updates of equal priority, the smaller number comes first';
-COMMENT ON COLUMN yquota.container_update.opportunities IS 'number of times that its node was offered in an allocation cycle';
+COMMENT ON COLUMN yquota.container_update.opportunities IS 'number of times that the container''s node was offered in an allocation cycle';
 COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'number of offers missed on nodes of other partitions that the default partition may use';
-COMMENT ON COLUMN yquota.container_update.re_reservations IS 'number of times that its node was reserved and still had no room';
+COMMENT ON COLUMN yquota.container_update.re_reservations IS 'number of times that the container''s node was reserved and still had no room';
 
 CREATE TABLE yquota_internal.container_version (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -126,17 +126,17 @@ CREATE TABLE yquota.decision (
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
 	'Decisions of the scheduler that are not acknowledged yet.  If a decision about an allocated or enlarged container is not acknowledged within scheduler_setting.allocation_expiry, the container or the enlargement is released and the decision removed.  Decisions unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
-COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts. swapped: likewise, and the container reserved on another node is given up for it. reserved, unreserved: a node is kept for the container, or no longer. increased: a running container has more resources now. promoted: it is GUARANTEED now. marked: a running container is selected for preemption. killable: it ends when another one needs its room. killed: preemption has ended the container. With the diagnostics Container of a completed application, it has ended with its application, or with an attempt of it (exit status -100). Decisions of the queue of a node have diagnostics, too. killed: a container gives its room to a GUARANTEED one, and runs until its node reports the end. rejected, shed: the node''s queue has dropped a container, which has ended. paused, resumed: a container waits for room, or goes on. expired: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
+COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts. swapped: a container starts, and the container reserved on another node is given up for it. reserved, unreserved: a node is kept for the container, or no longer. increased: a running container has more resources now. promoted: a running container is GUARANTEED now. marked: a running container is selected for preemption. killable: a marked container ends when another one needs its room. killed: preemption has ended the container. With the diagnostics Container of a completed application, it has ended with its application, or with an attempt of it (exit status -100). Decisions of the queue of a node have diagnostics, too. killed: a container gives its room to a GUARANTEED one, and runs until its node reports the end. rejected, shed: the node''s queue has dropped a container, which has ended. paused, resumed: a container waits for room, or goes on. expired: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.decision.allocation IS 'size of the container, native units. If a node is kept for an increase of a running container, the amount to add';
 COMMENT ON COLUMN yquota.decision.locality IS 'NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'priority of its request';
-COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'allocation request id of its request';
+COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'allocation request id of the container''s request';
 COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reservation was given up';
 COMMENT ON COLUMN yquota.decision.advised IS 'true if the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
 COMMENT ON COLUMN yquota.decision.execution_type IS 'execution type of the container after the decision';
 COMMENT ON COLUMN yquota.decision.farthest IS 'farthest allowed distance from the request, by relax_locality: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
-COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for a decision of the queue of a node, or the reason why the container expired. For a promotion by rule the run time of the container, and the rule. NULL for other decisions of the scheduler';
+COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for a decision of the queue of a node, or the reason why the container expired. A promotion by rule has the run time of the container, and the rule. NULL for other decisions of the scheduler';
 
 CREATE TABLE yquota_internal.awaited_container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -243,7 +243,7 @@ CREATE TABLE yquota.scheduler_refusal (
 COMMENT ON TABLE yquota.scheduler_refusal IS
 	'Changes that the scheduler could not write and has left out, with the reason.  A row is removed a day after its last refusal';
 COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'schedule (also for node_heartbeat), preempt_containers, follow_plans, allocate_opportunistic, end_expired_applications, node_queue or expiry. node_queue is a call about the queue of a node, expiry the end of a container that was not acknowledged';
-COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of the container to be updated or ended, or of the application that was to receive one; or path of a plan';
+COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of the container to be updated or ended, or of the application that was to receive a container; or path of a plan';
 COMMENT ON COLUMN yquota.scheduler_refusal.sqlstate IS 'SQLSTATE of the error';
 COMMENT ON COLUMN yquota.scheduler_refusal.message IS 'message of the error';
 COMMENT ON COLUMN yquota.scheduler_refusal.detail IS 'detail of the error';
@@ -251,7 +251,7 @@ COMMENT ON COLUMN yquota.scheduler_refusal.hint IS 'hint of the error';
 COMMENT ON COLUMN yquota.scheduler_refusal.refusals IS 'number of refusals';
 COMMENT ON COLUMN yquota.scheduler_refusal.first_refused_at IS 'time of the first refusal';
 COMMENT ON COLUMN yquota.scheduler_refusal.refused_at IS 'time of the last refusal';
-COMMENT ON COLUMN yquota.scheduler_refusal.held_until IS 'time before which it is not tried again: a minute after refused_at';
+COMMENT ON COLUMN yquota.scheduler_refusal.held_until IS 'time before which the change is not tried again: a minute after refused_at';
 SELECT pg_extension_config_dump('yquota.scheduler_refusal', '');
 
 CREATE TABLE yquota_internal.scheduler_count (

@@ -21,13 +21,13 @@ CREATE TYPE yquota.allocate_request AS (
 COMMENT ON TYPE yquota.allocate_request IS
 	'Call for an application master, as a request interceptor receives and returns it.  A column is NULL if the called function has no such argument';
 COMMENT ON COLUMN yquota.allocate_request.function IS 'name of the called function';
-COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call names none, or concerns several';
+COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call names no application, or concerns several';
 COMMENT ON COLUMN yquota.allocate_request.requests IS 'requests of request_containers(), allocate_opportunistic() and allocate_distributed()';
-COMMENT ON COLUMN yquota.allocate_request.updates IS 'updates of update_containers(), and the one of update_container()';
+COMMENT ON COLUMN yquota.allocate_request.updates IS 'updates of update_containers(), or the update of update_container()';
 COMMENT ON COLUMN yquota.allocate_request.blacklist_additions IS 'argument of update_blacklist() and allocate_opportunistic()';
 COMMENT ON COLUMN yquota.allocate_request.blacklist_removals IS 'argument of update_blacklist() and allocate_opportunistic()';
 COMMENT ON COLUMN yquota.allocate_request.releases IS 'ids of containers in release_containers()';
-COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL; a reason refuses the call, and other returned columns are ignored';
+COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL, or a reason, which refuses the call; then other returned columns are ignored';
 
 CREATE TYPE yquota.allocate_response AS (
 	outcome text,

@@ -381,7 +381,7 @@ CREATE VIEW yquota_internal.versioned_container AS
 	LEFT JOIN yquota.container_update AS u ON u.container_id = c.container_id;
 COMMENT ON VIEW yquota_internal.versioned_container IS
 	'Running containers, with their versions and the updates that they wait for';
-COMMENT ON COLUMN yquota_internal.versioned_container.is_promotion IS 'true if it waits for a promotion; NULL when it waits for nothing';
+COMMENT ON COLUMN yquota_internal.versioned_container.is_promotion IS 'true if the container waits for a promotion; NULL when it waits for nothing';
 
 CREATE VIEW yquota_internal.lost_master AS
 	SELECT t.application_id

@@ -31,7 +31,7 @@ COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'leaf queue in which the applications of username are counted again';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 COMMENT ON COLUMN yquota_internal.scheduler_change.log_position IS
-	'position in the write-ahead log, which gives the order of cycles.  This and the following columns are for kind c';
+	'position in the write-ahead log; the order of positions is the order of cycles.  This and the following columns are for kind c';
 COMMENT ON COLUMN yquota_internal.scheduler_change.next_container IS 'number of the next container of the application';
 COMMENT ON COLUMN yquota_internal.scheduler_change.priority IS 'priority in the key of the request; the key also has allocation_request_id';
 COMMENT ON COLUMN yquota_internal.scheduler_change.resource_name IS

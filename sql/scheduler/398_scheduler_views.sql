@@ -82,18 +82,18 @@ COMMENT ON VIEW yquota.scheduler_queue IS
 COMMENT ON COLUMN yquota.scheduler_queue.queue IS 'path';
 COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'usage of containers and reserved containers, percent of the guarantee; may exceed 100';
-COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next column';
-COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
+COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'number of active applications, on all labels; the next column also counts all labels';
+COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'applications that wait for room for their application masters';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'containers that applications wait for, including those of application masters';
 COMMENT ON COLUMN yquota.scheduler_queue.reserved_containers IS 'number of nodes that are kept';
 COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, as all following columns';
 COMMENT ON COLUMN yquota.scheduler_queue.maximum IS 'the most that the queue may use';
-COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reserved containers, as limits count it';
+COMMENT ON COLUMN yquota.scheduler_queue.used IS 'resources used by GUARANTEED containers and reserved containers, as limits count them';
 COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'reserved part of used';
 COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of the demand, including increases of running containers';
-COMMENT ON COLUMN yquota.scheduler_queue.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';
-COMMENT ON COLUMN yquota.scheduler_queue.mem_used_o IS 'their memory, MiB';
-COMMENT ON COLUMN yquota.scheduler_queue.vcores_used_o IS 'their virtual cores';
+COMMENT ON COLUMN yquota.scheduler_queue.running_containers_o IS 'number of running OPPORTUNISTIC containers; the next two columns have their resources';
+COMMENT ON COLUMN yquota.scheduler_queue.mem_used_o IS 'memory of running OPPORTUNISTIC containers, MiB';
+COMMENT ON COLUMN yquota.scheduler_queue.vcores_used_o IS 'virtual cores of running OPPORTUNISTIC containers';
 COMMENT ON COLUMN yquota.scheduler_queue.queued_containers IS
 	'allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
@@ -115,15 +115,15 @@ COMMENT ON VIEW yquota.scheduler_node IS
 COMMENT ON COLUMN yquota.scheduler_node.label IS 'partition of the node';
 COMMENT ON COLUMN yquota.scheduler_node.state IS 'state of the node; only RUNNING nodes get containers';
 COMMENT ON COLUMN yquota.scheduler_node.total IS 'native units';
-COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'held by GUARANTEED containers, native units';
+COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'resources held by GUARANTEED containers, native units';
 COMMENT ON COLUMN yquota.scheduler_node.available IS
-	'resources that GUARANTEED containers may still have: total less guaranteed, native units; OPPORTUNISTIC ones make way';
+	'resources that GUARANTEED containers may still have: total less guaranteed, native units; OPPORTUNISTIC containers make room for them';
 COMMENT ON COLUMN yquota.scheduler_node.reserved_for IS 'application; NULL: nothing is reserved';
-COMMENT ON COLUMN yquota.scheduler_node.reserved_container_id IS 'id of the container that is to start there';
+COMMENT ON COLUMN yquota.scheduler_node.reserved_container_id IS 'id of the container that is to start on the node';
 COMMENT ON COLUMN yquota.scheduler_node.reserved IS 'allocation of the reserved container, native units; NULL: none';
-COMMENT ON COLUMN yquota.scheduler_node.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';
-COMMENT ON COLUMN yquota.scheduler_node.mem_used_o IS 'their memory, MiB';
-COMMENT ON COLUMN yquota.scheduler_node.vcores_used_o IS 'their virtual cores';
+COMMENT ON COLUMN yquota.scheduler_node.running_containers_o IS 'number of running OPPORTUNISTIC containers; the next two columns have their resources';
+COMMENT ON COLUMN yquota.scheduler_node.mem_used_o IS 'memory of running OPPORTUNISTIC containers, MiB';
+COMMENT ON COLUMN yquota.scheduler_node.vcores_used_o IS 'virtual cores of running OPPORTUNISTIC containers';
 COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
 	'allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
@@ -222,18 +222,18 @@ COMMENT ON VIEW yquota.scheduler_application IS
 COMMENT ON COLUMN yquota.scheduler_application.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.scheduler_application.state IS 'NON_RUNNABLE, ACCEPTED or ACTIVE';
 COMMENT ON COLUMN yquota.scheduler_application.priority IS 'priority of the application; the larger number comes first';
-COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of the application''s attempt, which is part of the ids of its containers; NULL: it has not had a container yet';
+COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of the application''s attempt, which is part of the ids of its containers; NULL: the application has not had a container yet';
 COMMENT ON COLUMN yquota.scheduler_application.am_container_id IS 'container of its application master';
-COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'true if it waits for its application master, whose container is requested before all others';
-COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'requested containers that it has not received, without that of its application master';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'true if the application waits for its application master, whose container is requested before all others';
+COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'requested containers that the application has not received, without the container of its application master';
 COMMENT ON COLUMN yquota.scheduler_application.pending IS 'allocations of the demand, including increases of running containers, native units';
-COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes that are kept for it';
+COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'number of nodes that are kept for the application';
 COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'allocations of the containers for which these nodes are kept, native units';
-COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'reason why it is not ACTIVE, in words';
-COMMENT ON COLUMN yquota.scheduler_application.waits_for IS 'activation: see diagnostics. requests: it asks for nothing. project: no project pays. label: no node of a requested label is RUNNING. queue limit: its queue, or one above, has all the memory that it may have. reserved container: a node that is kept for it has no room yet. nodes: no node has room, is close enough and is allowed by the limits of users; schedule(explain => true) tells more';
-COMMENT ON COLUMN yquota.scheduler_application.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';
-COMMENT ON COLUMN yquota.scheduler_application.mem_used_o IS 'their memory, MiB';
-COMMENT ON COLUMN yquota.scheduler_application.vcores_used_o IS 'their virtual cores';
+COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'reason why the application is not ACTIVE, in words';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for IS 'activation: see diagnostics. requests: the application asks for nothing. project: no project pays. label: no node of a requested label is RUNNING. queue limit: its queue, or one above, has all the memory that it may have. reserved container: a node that is kept for the application has no room yet. nodes: no node has room, is close enough and is allowed by the limits of users; schedule(explain => true) tells more';
+COMMENT ON COLUMN yquota.scheduler_application.running_containers_o IS 'number of running OPPORTUNISTIC containers; the next two columns have their resources';
+COMMENT ON COLUMN yquota.scheduler_application.mem_used_o IS 'memory of running OPPORTUNISTIC containers, MiB';
+COMMENT ON COLUMN yquota.scheduler_application.vcores_used_o IS 'virtual cores of running OPPORTUNISTIC containers';
 COMMENT ON COLUMN yquota.scheduler_application.queued_containers IS
 	'allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 COMMENT ON COLUMN yquota.scheduler_application.project IS 'project named in the submission; NULL: the username names the project, as in events';
