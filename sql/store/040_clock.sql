@@ -77,7 +77,7 @@ COMMENT ON FUNCTION yquota_internal.instant_text(timestamptz) IS
 -- Quarter-hours in UTC: midnight in every time zone is the start of a quarter-hour.
 --
 
--- Not STRICT, because the planner would not inline STRICT functions here.
+-- The function is not STRICT, because the planner would not inline it otherwise.
 CREATE FUNCTION yquota_internal.quarter_hour(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('15 minutes', at, '2000-01-01 00:00+00') ELSE at END;

@@ -27,7 +27,7 @@ COMMENT ON TABLE yquota.role_grant IS
 	'Kinds of roles, and projects of members: written by allow_role() and disallow_role()';
 COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses its kinds';
 COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which tells it apart from a new role of the same name. After a restore it is the OID on the new server, or 0 if the role does not exist there';
-COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events and asks for decisions, viewer reads reports of all projects, member those of one project, admin configures and reads everything';
+COMMENT ON COLUMN yquota.role_grant.kind IS 'operator: inserts events and asks for decisions. viewer: reads the reports of all projects. member: reads the reports of one project. admin: configures and reads everything';
 COMMENT ON COLUMN yquota.role_grant.project IS 'project of a member; references project, and follows its name. NULL for the other kinds';
 COMMENT ON COLUMN yquota.role_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.role_grant.granted_at IS 'system''s clock';
@@ -85,7 +85,7 @@ COMMENT ON FUNCTION yquota_internal.acting_groups() IS
 SELECT pg_extension_config_dump('yquota.role_grant', '');
 
 --
--- Leaving out tables that are empty in most databases
+-- The function below leaves out tables that are empty in most databases.
 --
 
 CREATE FUNCTION yquota_internal.may_have_rows(of_table regclass) RETURNS boolean
@@ -96,7 +96,7 @@ COMMENT ON FUNCTION yquota_internal.may_have_rows(regclass) IS
 	'Return true, except while credit_of() plans its query.  Then return false for a table without pages; the plan is used only while the table has no pages';
 
 --
--- Refusing transactions that do not see later commits of other transactions
+-- The functions below refuse transactions that do not see later commits of other transactions.
 --
 
 CREATE FUNCTION yquota_internal.sees_commits() RETURNS boolean

@@ -5,10 +5,9 @@
 --
 
 --
--- Row-level security limits readers to the rows of their own projects. Members read views. A role
--- that was granted SELECT on a table sees the same rows by the table's policy. container_event has
--- no policy, because COPY into a table with a policy fails. The C library's writes, and functions
--- that run as the owner, bypass policies.
+-- Row-level security limits readers to the rows of their own projects. Members read views. A role that was granted
+-- SELECT on a table sees the same rows by the table's policy. container_event has no policy, because COPY into a table
+-- with a policy fails. Writes of yquota's C code, and functions that run as the owner, bypass policies.
 --
 ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.role_grant FOR SELECT
@@ -73,9 +72,9 @@ COMMENT ON VIEW yquota.readable_charge IS
 COMMENT ON VIEW yquota.readable_container IS
 	'Containers that have started and not finished (container) of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_container.allocation IS 'native units';
-COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the segment that is not yet in charge';
-COMMENT ON COLUMN yquota.readable_container.is_running IS 'false while it waits at its node or is paused';
-COMMENT ON COLUMN yquota.readable_container.waiting_factor IS 'part of its price that it pays while it waits; NULL when it does not wait';
+COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the segment that has no row in the table charge yet';
+COMMENT ON COLUMN yquota.readable_container.is_running IS 'false while the container waits at its node or is paused';
+COMMENT ON COLUMN yquota.readable_container.waiting_factor IS 'part of the price that the container pays while it waits; NULL when it does not wait';
 COMMENT ON VIEW yquota.readable_grant IS
 	'Credit given (quota_grant) to the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';

@@ -74,8 +74,7 @@ CREATE VIEW yquota_internal.privilege AS
 				set_outstanding_requests,shed_containers,submit_application,submit_reservation,update_application_lifetime,
 				update_application_priority,update_blacklist,update_container,update_containers,update_reservation,
 				user_limit}'),
-			-- reports and credit of the caller's own projects, and queries about queues, which are open
-			-- to all
+			-- reports and credit of the caller's own projects; queries about queues are open to every kind of role
 			('FUNCTION', '{EXECUTE}', 'member', '{
 				application_priority,balance_at,bill,bill_by_calendar,bill_html,billing_journal,check_queue_access,cluster_name,configuration_advice,
 				cost_between,cost_by_calendar,cost_by_day,diff_hadoop_configuration,explain_charge,explain_opportunistic_price,
@@ -91,8 +90,8 @@ CREATE VIEW yquota_internal.privilege AS
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				amount,archive_digest,archive_digest_query,clock,dominant_share,fits_in,has_room_for,help,
 				publication_commands,resource,resource_entries,resource_to_jsonb,statement_clock,sum}'),
-			-- called by views and functions that run as their caller; other callers cannot name them without
-			-- USAGE on the schema
+			-- views and functions that run as their caller call these; other callers cannot name them without USAGE on
+			-- the schema
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				accrued,accrued_sum,accruing_segments,acting_groups,acting_role,acts_as,add_quarter_hours,
 				add_rate_class,add_weight,amount_beside_rollup,archived_ledger_segment,archived_within_quarter_hour,

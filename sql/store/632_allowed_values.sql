@@ -39,7 +39,7 @@ CREATE FUNCTION yquota_internal.allowed_range(columns text[], expression text) R
 	WITH term AS (
 		SELECT bare.term, s.position,
 			   regexp_match(bare.term, E'^(?:(abs|octet_length|cardinality|jsonb_typeof)\\()?"?\\w+"?\\)? (>=|<=|<>|>|<|=|!~) ''?([^'']*)''?$') AS part
-		-- without casts, and without parentheses round constants
+		-- remove casts, and parentheses around constants
 		FROM regexp_replace(regexp_replace(expression,
 				E'::(time without time zone|double precision|[a-z_.]+)(\\[\\])?', '', 'g'),
 				E'\\(+([-0-9.]+|''[^'']*'')\\)+', E'\\1', 'g') AS plain,
@@ -117,7 +117,7 @@ BEGIN
 	IF meant IS NOT NULL THEN
 		RETURN format('Perhaps you meant "%s".', meant);
 	ELSIF most IS NOT NULL THEN
-		-- a fraction that looks like a percentage
+		-- recognize a fraction that looks like a percentage
 		IF value::numeric > greatest(most, 2) AND value::numeric <= 100 * most THEN
 			RETURN format('The value is a fraction: write %s for %s percent.', trim_scale(value::numeric / 100), value);
 		END IF;
@@ -201,7 +201,7 @@ DECLARE
 	given CONSTANT text := to_jsonb(NEW) ->> TG_ARGV[0];
 	refers boolean;
 BEGIN
-	-- queries whose plans are kept, because one statement may insert thousands of grants
+	-- keep the plans of these queries, because one statement may insert thousands of grants
 	CASE TG_ARGV[1]
 		WHEN 'project' THEN PERFORM FROM yquota.project AS t WHERE t.name = given;
 		WHEN 'price_group' THEN PERFORM FROM yquota.price_group AS t WHERE t.name = given;

@@ -58,8 +58,8 @@ CREATE FUNCTION yquota.publication_commands(name text DEFAULT 'yquota') RETURNS 
 BEGIN ATOMIC
 	WITH published AS (
 		SELECT class.oid::regclass::text AS relation,
-			   -- append-only tables, whose DELETEs are not published: this database deletes their rows only to
-			   -- compact or archive them
+			   -- publish no DELETEs of append-only tables: this database deletes their rows only to compact or archive
+			   -- them
 			   (class.relreplident = 'd' AND NOT EXISTS (
 					SELECT FROM pg_index AS index WHERE index.indrelid = class.oid AND index.indisprimary))
 			   OR class.oid IN ('yquota.container_change'::regclass,
