@@ -30,7 +30,7 @@ COMMENT ON EVENT TRIGGER yquota_wake_worker_on_drop IS
 	'Makes the worker of yquota exit as soon as the extension is dropped';
 
 --
--- Functions that the worker calls
+-- The worker calls the functions below.
 --
 
 CREATE FUNCTION yquota_internal.note_gap(mark timestamptz, now_at timestamptz) RETURNS void
@@ -63,7 +63,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) IS
-	'Record the time in which no worker ran as an outage, if it is one';
+	'Record the time in which no worker ran as an outage, if it counts as one';
 
 CREATE FUNCTION yquota_internal.worker_start(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -99,7 +99,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_start(integer, timestamptz) IS
-	'Record the calling process as the worker, and report the time since the last worker as an outage if it is one';
+	'Record the calling process as the worker, and report the time since the last worker as an outage if it counts as one';
 
 CREATE FUNCTION yquota_internal.worker_leave(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE

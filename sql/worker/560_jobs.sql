@@ -165,9 +165,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 	'Tell whether pg_cron is installed, is loaded, and runs this job of yquota';
 
--- A job is due when a new interval has begun, by the clock, since its last run. A job that has
--- never run waits for the begin of its next interval. The job that seals history does not wait if
--- there is something to seal.
+-- A job is due when a new interval has begun, by the clock, since its last run. A job that has never run waits for the
+-- beginning of its next interval. The job that seals history does not wait if there is something to seal.
 CREATE FUNCTION yquota_internal.job_is_due(job text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

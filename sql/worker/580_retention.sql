@@ -14,9 +14,9 @@ CREATE TABLE yquota.retention_setting (
 COMMENT ON TABLE yquota.retention_setting IS
 	'Schedule for sealing and archiving history, at most one row.  Without a row, history is sealed every 30 days and never archived';
 COMMENT ON COLUMN yquota.retention_setting.only_row IS 'primary key, always true';
-COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed. If any period has been closed, the billing periods of the segment must be closed first. Rows of preempted_container are removed so many months after killed_at, and rows of utilization_history so many months after their quarter-hour. While no segment is to be archived, reservations are removed so many months after they ended, as by remove_ended_reservations(). When a segment is archived, rows of application_tags of that age are removed if their applications neither exist nor have ever been charged. NULL: history is not archived, and all these rows stay';
+COMMENT ON COLUMN yquota.retention_setting.keep_months IS 'number of months, 2 to 1200, after which a sealed segment is archived. If any period has been closed, the billing periods of the segment must be closed first. Rows of preempted_container are removed that many months after killed_at, and rows of utilization_history that many months after their quarter-hour. While no segment is due for archiving, reservations are removed that many months after they ended, as by remove_ended_reservations(). When a segment is archived, rows of application_tags of that age are removed if their applications neither exist nor have ever been charged. NULL: history is not archived, and all these rows stay';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event, from which the archive tables of segments inherit; default yquota_archive, created when it does not exist. An existing schema belongs to the owner of yquota or to a superuser (42501)';
-COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'age of the oldest unsealed event at which the worker seals ledger and log, default 30 days; 0 leaves that to seal_history()';
+COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'age of the oldest unsealed event at which the worker seals ledger and log, default 30 days; 0: only seal_history() seals';
 COMMENT ON CONSTRAINT retention_setting_archive_schema_check ON yquota.retention_setting IS
 	'It must not be empty, "yquota" or "yquota_internal".';
 
@@ -43,7 +43,7 @@ CREATE FUNCTION yquota_internal.check_retention() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- a dump sets the schema's owner, and make_archive_table() checks it again
+	-- a restore sets the owner of the schema later; make_archive_table() checks the owner again
 	IF NOT yquota_internal.restoring() THEN
 		PERFORM yquota_internal.check_archive_schema(NEW.archive_schema);
 	END IF;

@@ -130,7 +130,7 @@ CREATE FUNCTION yquota_internal.forecast_thresholds() RETURNS SETOF yquota_inter
 	SET intervalstyle = 'postgres'
 	-- plan again at each call, because a plan for few projects is slow for many projects
 	SET plan_cache_mode = force_custom_plan
-	-- the planner expects one row of thresholds and balances where all projects have some
+	-- the planner expects one row of thresholds and balances, although all projects may have some
 	SET enable_nestloop = off
 	AS $$
 BEGIN
@@ -228,8 +228,7 @@ CREATE FUNCTION yquota_internal.tell_crossings(now_at timestamptz, forecasts yqu
 DECLARE
 	found bigint;
 BEGIN
-	-- take this lock first: rows of this table are written after the next lock, but the order of locks
-	-- has this table first
+	-- lock this table first, as the order of locks demands, although its rows are written only after the next lock
 	LOCK TABLE yquota_internal.told_crossing IN ROW EXCLUSIVE MODE;
 	-- run one call at a time; transactions that change or read thresholds do not wait
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
@@ -256,7 +255,7 @@ BEGIN
 							  WHERE threshold.project = t.project
 								AND (threshold.fraction, threshold.remaining) IS NOT DISTINCT FROM (t.fraction, t.remaining)))
 	), fresh AS MATERIALIZED (
-		-- skip crossings that were reported already, which are nearly all
+		-- skip crossings that were reported already: nearly all of them
 		SELECT c.* FROM crossed AS c
 		WHERE c.is_new
 		  AND NOT EXISTS (SELECT FROM told_before WHERE told_before.subject = c.subject)

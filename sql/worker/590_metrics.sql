@@ -28,8 +28,8 @@ CREATE FUNCTION yquota_internal.price_check()
 				LIMIT 1
 			) AS in_force
 		), lowest AS (
-			-- the multiplier that GENERAL will have, which is the floor of all groups; a pinned GENERAL keeps
-			-- its multiplier
+			-- compute the multiplier that GENERAL will have, because it is the floor of all groups; a pinned GENERAL
+			-- keeps its multiplier
 			SELECT CASE WHEN priced.is_known AND NOT priced.is_pinned THEN priced.wanted
 						ELSE priced.multiplier END AS multiplier
 			FROM priced
@@ -60,7 +60,7 @@ CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" 
 		FROM yquota.request_interceptor AS interceptor;
 $$;
 COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
-	'Return request interceptors, with 1 if the interceptor can be called, else 0.  While one of them is 0, each call of an application is refused';
+	'Return request interceptors, with 1 if the interceptor can be called, else 0.  If it is 0 for one of them, each call of an application is refused';
 
 CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -114,7 +114,7 @@ CREATE FUNCTION yquota_internal.waiting_figures() RETURNS TABLE (metric text, la
 			   min(a.submitted_at) FILTER (WHERE a.waits_for = 'activation' OR a.waits_for_master) AS submitted_at
 		FROM yquota_internal.application_wait AS a
 		CROSS JOIN LATERAL (VALUES (
-			-- the names of limits in submit_application(), whose words the diagnostics begin with
+			-- use the names that submit_application() gives to limits; the diagnostics begin with the words of a limit
 			CASE WHEN a.state = 'NON_RUNNABLE' THEN 'max_parallel_apps'
 				 WHEN a.waits_for <> 'activation' THEN a.waits_for
 				 WHEN starts_with(a.diagnostics, 'Skipping AM assignment as cluster resource is empty.') THEN 'empty_cluster'
