@@ -39,7 +39,7 @@ CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_create_queue';
 COMMENT ON FUNCTION yquota.create_queue(text) IS
-	'Create a leaf queue and its missing parents, as a submission to that queue would.  Returns the paths of the created queues, none if the queue exists';
+	'Create a leaf queue and its missing parents, as a submission to that queue would.  Returns the paths of the created queues; no row if the queue exists';
 
 CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, active boolean)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

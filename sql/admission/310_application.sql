@@ -94,7 +94,7 @@ CREATE TABLE yquota_internal.application_counter (
 ) WITH (fillfactor = 50);
 CREATE INDEX application_counter_username_idx ON yquota_internal.application_counter (username);
 COMMENT ON TABLE yquota_internal.application_counter IS
-	'Number of applications of each user in a leaf queue, per partition of their application masters.  Computed from application';
+	'Number of applications of each user in a leaf queue, per partition of their application masters.  Computed from the table application';
 COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the application masters';
 COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'applications in one of the three live states that have outstanding requests';
 COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'resources of the application masters of active applications, native units';
@@ -104,7 +104,7 @@ CREATE TABLE yquota_internal.live_application_count (
 	live bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.live_application_count IS
-	'Number of live applications: the sum over all rows.  Each row is a segment, so that concurrent transactions change different rows.  Computed from application';
+	'Number of live applications: the sum over all rows.  Each row is a segment, so that concurrent transactions change different rows.  Computed from the table application';
 COMMENT ON COLUMN yquota_internal.live_application_count.live IS
 	'applications that started to live minus applications that ended, counted by transactions that used this segment; may be negative';
 

@@ -49,7 +49,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_dry_run(text, text, text[], text, text, boolean) IS
-	'Refuse a submission by a role that does not act for the resource manager.  Refuse its dry run about another user, another group or a hidden project.  Return the groups; NULL stands for those of the calling role';
+	'Refuse a submission by a role that does not act for the resource manager.  Also refuse a dry run of such a role about another user, another group or a hidden project.  Return the groups; NULL stands for those of the calling role';
 
 CREATE FUNCTION yquota_internal.submit_application_as_owner(
 	application_id text, username text, groups text[], queue text,
@@ -179,7 +179,7 @@ CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS 
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
-	'Remove applications that ended or were refused before an instant.  Returns their number.  Containers that outlived their application stay suspect';
+	'Remove applications that ended or were refused before an instant.  Returns their number.  Containers that outlived their application stay in suspect_container';
 
 CREATE FUNCTION yquota.check_application_access(
 	application_id text, caller text, caller_groups text[], operation text,

@@ -46,7 +46,7 @@ CREATE FUNCTION yquota_internal.html_table(heads text[], body text, figures inte
 				ELSE concat('<div class="wide" tabindex="0"><table', CASE WHEN figures > 0 THEN concat(' class="f', figures, '"') END,
 					'><thead><tr><th>', array_to_string(heads, '</th><th>'), '</th></tr></thead><tbody>', body, '</tbody></table></div>') END;
 COMMENT ON FUNCTION yquota_internal.html_table(text[], text, integer) IS
-	'Make a table from rows that are HTML already. figures is the number of last columns that contain numbers, at most twelve.  Without rows (NULL) it makes the text None';
+	'Make a table from rows that are HTML already. figures is the number of last columns that contain numbers, at most twelve.  Without rows (NULL), the result is the text None';
 
 --
 -- Charts as SVG, 640 wide and 240 high.  Amounts are drawn between 10 and 210 from the top, and
@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.chart_file(title text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN btrim(regexp_replace(lower(title COLLATE "C"), '[^a-z0-9]+' COLLATE "C", '-', 'g'), '-');
-COMMENT ON FUNCTION yquota_internal.chart_file(text) IS 'Return the name of the file of a chart, without its extension.  The link past the chart has the same name as its target';
+COMMENT ON FUNCTION yquota_internal.chart_file(text) IS 'Return the name of the file of a chart, without its extension.  The link that skips the chart has this name as its target';
 
 CREATE FUNCTION yquota_internal.chart(
 	title text, axis text, frame yquota_internal.chart_frame, unit text, body text, legend text,

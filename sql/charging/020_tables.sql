@@ -235,7 +235,7 @@ CREATE TABLE yquota.utilization (
 	source text
 );
 COMMENT ON TABLE yquota.utilization IS
-	'Utilization reported from outside; it replaces the computed one while it is younger than yquota.utilization_max_age';
+	'Utilization reported from outside. A row replaces the computed utilization while the row is younger than yquota.utilization_max_age';
 COMMENT ON COLUMN yquota.utilization.resource_type IS 'primary key';
 COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction, 0 to 10^6';
 COMMENT ON COLUMN yquota.utilization.reported_at IS 'not null';
@@ -262,7 +262,7 @@ CREATE TABLE yquota.pending_demand (
 	reported_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota.pending_demand IS
-	'Demand that has no containers yet, as reported by a resource manager.  It counts for price groups with count_pending while it is younger than yquota.utilization_max_age';
+	'Demand that has no containers yet, as reported by a resource manager.  A row counts for price groups with count_pending while it is younger than yquota.utilization_max_age';
 COMMENT ON COLUMN yquota.pending_demand.source IS 'primary key';
 COMMENT ON COLUMN yquota.pending_demand.demand IS 'native units, none negative';
 COMMENT ON COLUMN yquota.pending_demand.reported_at IS 'not null';
@@ -902,7 +902,7 @@ CREATE TABLE yquota_internal.running_total (
 ) WITH (fillfactor = 50, toast_tuple_target = 8160);
 ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE MAIN;
 COMMENT ON TABLE yquota_internal.running_total IS
-	'The counts of rate_class_counter without its hours, in one row per project, for project_balance';
+	'The counts of rate_class_counter without the hours, in one row per project, for project_balance';
 COMMENT ON COLUMN yquota_internal.running_total.weights IS
 	'packed list of the number of each class (running_class) and the sum of its weights';
 

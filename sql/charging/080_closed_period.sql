@@ -48,7 +48,7 @@ CREATE TABLE yquota_internal.billed_credit (
 	PRIMARY KEY (project, until, grant_id)
 );
 COMMENT ON TABLE yquota_internal.billed_credit IS
-	'Changes of the credit of projects that appear on the bill of a period.  Append-only.  The sum of all changes up to the end of a period is the amount of its grants';
+	'Changes of the credit of projects that appear on the bill of a period.  Append-only.  The changes up to the end of a period add up to the project''s grants at that time';
 COMMENT ON COLUMN yquota_internal.billed_credit.until IS 'end of the period';
 COMMENT ON COLUMN yquota_internal.billed_credit.project IS 'owner of the credit';
 COMMENT ON COLUMN yquota_internal.billed_credit.granted IS 'change of the grant''s amount compared with earlier bills, in credits; negative for credit that was taken back or now belongs to another project';

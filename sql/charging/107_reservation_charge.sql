@@ -303,7 +303,7 @@ CREATE FUNCTION yquota_internal.settle_reservations(ids text[], since timestampt
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_reservations';
 COMMENT ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) IS
-	'Make the ledger of reservations agree with their allocations and the present timelines, from the instant of each reservation or earlier up to the clock.  Returns the number of posted rows.  The caller has locked the rows of their last versions.  The n-th elements of the arrays belong together';
+	'Make the ledger of reservations agree with their allocations and the present timelines, from the instant of each reservation or earlier up to the clock.  Returns the number of posted rows.  The caller has locked the rows of the reservations'' last versions.  The n-th elements of the arrays belong together';
 
 CREATE FUNCTION yquota_internal.book_reservations() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

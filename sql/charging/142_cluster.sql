@@ -14,7 +14,7 @@ CREATE TABLE yquota.cluster_setting (
 	cluster_name text NOT NULL DEFAULT yquota_internal.default_cluster_name() CHECK (cluster_name <> '' AND cluster_name !~ '[[:cntrl:]]')
 );
 COMMENT ON TABLE yquota.cluster_setting IS
-	'Name of this cluster in tables that several clusters share, at most one row.  It cannot change once history has been archived under it';
+	'Name of this cluster in tables that several clusters share, at most one row.  The name cannot change once history has been archived under this name';
 COMMENT ON COLUMN yquota.cluster_setting.only_row IS 'primary key, always true';
 COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS 'not empty, no control characters; yarn_cluster if there is no row, the default of yarn.resourcemanager.cluster-id';
 

@@ -498,7 +498,7 @@ CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through
 					   AND NOT change.corrected) AS late);
 COMMENT ON FUNCTION yquota_internal.uncorrected_since() IS
-	'Return the first instant after which a charge is not corrected yet for a change of prices that became visible late; NULL when all are corrected.  correct_late_prices() corrects them';
+	'Return the first instant after which a charge is not corrected yet for a change of prices that became visible late; NULL when all charges are corrected. correct_late_prices() corrects charges';
 
 CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -126,7 +126,7 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue
 				   OR segment.container_id = archived_within_quarter_hour.reservation_id));
 COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the credits that archived rows cost from an instant to the end of the quarter-hour.  The rows are those of archived_segments_around() the instant.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not counted';
+	'Return the credits that archived rows cost from an instant to the end of the quarter-hour.  The caller passes the rows that archived_segments_around() returns for this instant.  They belong to a project, to one of its applications, or to a reservation and its queue.  Padding that was booked at the instant is not counted';
 
 -- The query adds up the rows of a project once, and divides the rows that cross one of the instants.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[], begun_before timestamptz DEFAULT 'infinity')

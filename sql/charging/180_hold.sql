@@ -245,7 +245,7 @@ CREATE FUNCTION yquota_internal.holds_by(projects text[], at timestamptz, archiv
 		WINDOW earlier AS (PARTITION BY covering.project, covering.holder ORDER BY covering.held_at, covering.hold_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_by(text[], timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the rows of holds_at() for projects.  If the instant is before the archive horizon, the last argument is archived_segments_around() the instant; otherwise it is NULL';
+	'Return the rows of holds_at() for projects.  If the instant is before the archive horizon, the last argument has the rows of archived_segments_around() for the instant; otherwise it is NULL';
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)

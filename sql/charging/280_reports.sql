@@ -503,7 +503,7 @@ CREATE FUNCTION yquota_internal.credit_shortage(
 					AND l.policy::text <> ALL (credit_shortage.policies));
 $$;
 COMMENT ON FUNCTION yquota_internal.credit_shortage(text, text, text, text, numeric, text[]) IS
-	'Return the remaining credit for an application in a queue, or for a reservation, and the project that limits it.  Returns a row only if a budget has nothing left or less than the cost, and its policy is not among the given ones';
+	'Return the remaining credit for an application in a queue, or for a reservation, and the project that limits this credit.  Returns a row only if a budget has nothing left or less than the cost, and its policy is not among the given ones';
 
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT project.name AS project,
@@ -731,7 +731,7 @@ CREATE FUNCTION yquota_internal.segment_cost(
 			yquota_internal.factor_names(project, application_id, username, queue, node, since, execution_type, waiting_factor), from_at, to_at) END;
 COMMENT ON FUNCTION yquota_internal.segment_cost(
 	yquota.resource, text, text, text, text, text, timestamptz, yquota.execution_type, numeric, integer, numeric, timestamptz, timestamptz) IS
-	'Return the credits of a settled segment, given the ledger''s columns, in a window that lies within it.  The segment begins at "since"';
+	'Return the credits of a settled segment, given the ledger''s columns, in a window that lies within the segment.  The segment begins at "since"';
 
 CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric

@@ -603,7 +603,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
-	'Send events that were set aside again: those of one source, of one container, or all.  Events that are still bad are set aside again with the new reason';
+	'Send again events that were set aside: those of one source, of one container, or all.  Events that are still bad are set aside again with the new reason';
 
 CREATE VIEW yquota_internal.startable_reject AS
 	SELECT reject.reject_id, reject.container_id, age(reject.xmin) AS age
@@ -1122,7 +1122,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) IS
-	'Report containers that a resource manager has found on a node when it became active.  The list has the form that reconcile() takes.  If this is the first news of its feed, containers that are not in the books are started at their started_at.  Returns how many';
+	'Report containers that a resource manager has found on a node when it became active.  The list has the form that reconcile() takes.  If the feed has sent nothing before, containers that are not in the books are started at their started_at.  Returns how many';
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
 								 exit_status integer DEFAULT -100)
@@ -1160,7 +1160,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
-	'Record that a node is gone since "at": finish its containers at this time, and mark the node LOST. Containers with later events are finished, too.  Containers that started later are not finished, because they started after the node came back.  Returns the finished containers.  Repeating the call is safe.  The exit status is YARN''s ABORTED by default';
+	'Record that a node has been gone since "at": finish its containers at this time, and mark the node LOST.  Containers with later events are finished, too.  Containers that started later are not finished, because they started after the node came back.  Returns the finished containers.  Repeating the call is safe.  The exit status is YARN''s ABORTED by default';
 
 CREATE FUNCTION yquota.register_node(
 	node text, total yquota.resource, rack text DEFAULT '/default-rack', label text DEFAULT '', at timestamptz DEFAULT yquota.clock())

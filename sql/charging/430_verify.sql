@@ -238,7 +238,7 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
-	'Return the events of unproven containers that have an effect.  These are the events of the log, except those that were set aside, changed nothing or were voided.  Each container also has a row with only its id, which represents a container without accepted events';
+	'Return the effective events of unproven containers.  These are the events of the log, except those that were set aside, changed nothing or were voided.  Each container also has a row with only its id, which represents a container without accepted events';
 
 -- A FINISH that arrived after the end is not part of the life, but shows that yquota preempted the container.  The
 -- log is read only if a rule makes time before preemptions free.

@@ -96,4 +96,4 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'Return the bill of one container: a row per interval of constant price, charging mode and allocation, and one for padding.  The rows add up exactly to its cost in container_cost.  In an interval that is free because of a preemption, given_back is what it would cost.  For an archived container the rows of the archive are used';
+	'Return the bill of one container: a row per interval of constant price, charging mode and allocation, and one for padding.  The rows add up exactly to its cost in container_cost.  In an interval that is free because of a preemption, given_back is the cost that the interval would have had.  The bill of an archived container comes from the archive';

@@ -67,7 +67,7 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
-	'Return the bill of a reservation: a row per interval of constant price, charging mode and allocation.  Intervals end at the clock, and intervals without a promise are left out.  The rows add up exactly to its cost.  A free reservation has no rows.  For an archived reservation an error says where it is';
+	'Return the bill of a reservation: a row per interval of constant price, charging mode and allocation.  Intervals end at the clock, and intervals without a promise are left out.  The rows add up exactly to its cost.  A free reservation has no rows.  For an archived reservation, an error names the archive';
 
 -- Verification divides the promised allocations into intervals and computes their amounts from the timelines.
 CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)

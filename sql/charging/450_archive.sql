@@ -107,7 +107,7 @@ CREATE TABLE yquota_internal.charge_filter (
 ) USING heap;
 ALTER TABLE yquota_internal.charge_filter ALTER COLUMN bits SET STORAGE PLAIN;
 COMMENT ON TABLE yquota_internal.charge_filter IS
-	'Bloom filter of the container ids of all sealed ledger tables (src/store/bloom_filter.c), or empty. The worker fills it';
+	'Bloom filter of the container ids of all sealed ledger tables (src/store/bloom_filter.c). The table is empty until the worker fills it';
 COMMENT ON COLUMN yquota_internal.charge_filter.bits IS 'bits of a page; the last row contains the tables whose ids are in the filter';
 
 CREATE FUNCTION yquota_internal.fill_bloom_filter() RETURNS void
@@ -211,7 +211,7 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 	SELECT yquota_internal.seal(120)
 	$$;
 COMMENT ON FUNCTION yquota.seal_history() IS
-	'Begin a new segment of history.  The rows that are now in the ledger and the log can then be archived.  The call takes a moment, whatever their number.  Returns the number of the segment, NULL when there was nothing to seal';
+	'Begin a new segment of history.  The rows that are now in the ledger and the log can then be archived.  The call takes a moment, whatever the number of rows.  Returns the number of the segment, NULL when there was nothing to seal';
 
 -- The function looks at the first row of the log.  It is one of the oldest, because rows are appended.
 CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
@@ -242,7 +242,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seal history every retention_setting.seal_interval, and maintain sealed history at other times.  Raises lock_not_available while other transactions use it';
+	'Seal history every retention_setting.seal_interval, and maintain sealed history at other times.  Raises lock_not_available while other transactions use the history';
 
 -- BRIN indexes find rows of sealed history only by time.  A btree index of applications is worth its cost there,
 -- because no rows are added any more.

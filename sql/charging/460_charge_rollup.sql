@@ -271,7 +271,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) IS
-	'Decide again whether days are rolled up, by all ledger rows of each day.  These are days that are read from the ledger and may have few sums for their rows by now, and rolled-up days with many sums.  Returns the number of rows added to charge_rollup';
+	'Decide again, by all ledger rows of each day, whether days are rolled up.  Looks at days that are read from the ledger and may now have few sums for their rows, and at rolled-up days with many sums.  Returns the number of rows added to charge_rollup';
 
 CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

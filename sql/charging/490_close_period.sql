@@ -461,7 +461,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_period_end(timestamptz) IS
-	'Refuse the end of a period if no day of the time zone of bills begins there.  The error names the nearest day';
+	'Refuse the end of a period if no day of the time zone of bills begins at that instant.  The error names the nearest day';
 
 CREATE FUNCTION yquota.close_period(
 	until timestamptz, max_containers integer DEFAULT 10000,

@@ -32,7 +32,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Return the cost of a project from an instant up to the clock.  It is computed from the books and from archived_segments_around() the instant';
+	'Return the cost of a project from an instant up to the clock.  It is computed from the books and from the rows of archived_segments_around() for the instant';
 
 CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

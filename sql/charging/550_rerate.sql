@@ -439,7 +439,7 @@ CREATE FUNCTION yquota_internal.priced_cost_query(stretches text, condition text
 									 %1$L::timestamptz[])) AS number)$parts$, cuts) END,
 			CASE WHEN cuts IS NULL THEN 'part.project' ELSE $$concat(part.part, ' ', part.project)$$ END);
 COMMENT ON FUNCTION yquota_internal.priced_cost_query(text, text, timestamptz[]) IS
-	'Return the SQL that computes the cost of projects from priced_segment.  Its parameters are two instants and a project (NULL: all).  An expression gives the parts of a segment, and a condition selects segments.  The cost is divided at the ascending instants, if they are given, and the number of the part stands before the project';
+	'Return the SQL that computes the cost of projects from priced_segment.  Its parameters are two instants and a project (NULL: all).  An expression gives the parts of a segment, and a condition selects segments.  The cost is divided at the ascending instants, if they are given, and each row begins with the number of its part';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)

@@ -161,4 +161,4 @@ CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAU
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forecast(text, integer, numeric) IS
-	'Forecast when the credit of a project, or of each project, will be used up if the coming days are like the last ones.  With a multiplier, GENERAL is assumed to have it.  Returns the expected instant and a 90 % range';
+	'Forecast when the credit of a project, or of each project, will be used up if the coming days are like the last ones.  If a multiplier is given, the price group GENERAL is assumed to have it.  Returns the expected instant and a 90 % range';

@@ -131,7 +131,7 @@ CREATE FUNCTION yquota_internal.amount_through(amount numeric, weight numeric, t
 	SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN weight = total THEN amount ELSE yquota_internal.divide_half_even(amount * weight, nullif(total, 0), 6) END;
 COMMENT ON FUNCTION yquota_internal.amount_through(numeric, numeric, numeric) IS
-	'Return the part of an amount for a weight out of a total weight.  It is rounded half to even to 6 decimals, but exact for the total weight';
+	'Return the part of an amount that corresponds to a weight out of a total weight.  The part is rounded half to even to 6 decimals, but exact for the total weight';
 
 CREATE TYPE yquota_internal.idle_share AS (
 	label text,

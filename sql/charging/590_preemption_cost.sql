@@ -59,4 +59,4 @@ CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) IS
-	'Return the cost of containers that ended in a window with exit status -102, by last queue, project and user.  gross is the cost of their whole lives, including free time but without padding.  given_back is the part of gross that was free before the preemption.  Archived containers are included; before the archive horizon, only for full quarter-hours';
+	'Return the cost of containers that ended in a window with exit status -102, by last queue, project and user. gross is the cost of their whole lives, including free time but without padding. given_back is the part of gross that was free before the preemption.  Archived containers are included, but before the archive horizon the window must have full quarter-hours';

@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.instant_in_words(at timestamptz, zone text, is_e
 				THEN to_char(yquota_internal.billing_day(at, zone) - is_end::integer, 'FMDD FMMonth YYYY')
 				ELSE to_char(at AT TIME ZONE zone, 'FMDD FMMonth YYYY, HH24:MI') END;
 COMMENT ON FUNCTION yquota_internal.instant_in_words(timestamptz, text, boolean) IS
-	'Return the start or the end of a period as a date, with the time of day unless a day begins at this instant.  A period that ends where a day begins ends with the day before';
+	'Return the start or the end of a period as a date, with the time of day unless a day begins at this instant.  If a period ends at the beginning of a day, its last day is the day before';
 
 CREATE FUNCTION yquota_internal.period_in_words(starts_at timestamptz, ends_at timestamptz, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE

@@ -280,7 +280,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) IS
-	'Make the foreign tables of a cluster, and fail unless the database behind them has its name';
+	'Make the foreign tables of a cluster, and fail unless the database behind them has the cluster''s name';
 
 CREATE FUNCTION yquota_internal.federate_cluster_as_owner(cluster text, server name, ledger regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -337,7 +337,7 @@ CREATE FUNCTION yquota.federate_cluster(cluster text, server name DEFAULT NULL, 
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federate_cluster(text, name, regclass) IS
-	'Include a cluster in reports over all clusters.  It is read through a server of postgres_fdw, or from a ledger into which it archives.  The caller needs USAGE on the server, for which the owner of yquota has a user mapping, or SELECT on the ledger.  Server and ledger must belong to the owner of yquota or to a superuser.  Fails unless the database behind the server has that cluster_name(), or the ledger has rows of the cluster.  Repeating the call does nothing';
+	'Include a cluster in reports over all clusters.  The cluster is read through a server of postgres_fdw, or from a ledger into which it archives.  The caller needs USAGE on the server, for which the owner of yquota has a user mapping, or SELECT on the ledger.  Server and ledger must belong to the owner of yquota or to a superuser.  Fails unless the database behind the server has that cluster_name(), or the ledger has rows of the cluster.  Repeating the call does nothing';
 
 CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -373,7 +373,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.remove_federated_cluster(text, boolean) IS
-	'Undo federate_cluster().  Returns whether there was anything to undo.  The cluster need not be reachable.  Leases of the cluster that may be left behind count as spent';
+	'Undo federate_cluster().  Returns whether there was anything to undo.  The cluster need not be reachable.  With leave_leases, leases whose spending the cluster has not reported count as spent';
 
 --
 -- Asks each cluster whether it can be reached, before a report that must not silently leave

@@ -173,7 +173,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 		SELECT count(*) FILTER (WHERE changed.is_settled_now) FROM changed;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) IS
-	'Record the report of a cluster about its leases, and settle leases that it has reported until their ends: their rest returns to the budget.  Returns how many leases were settled';
+	'Record the report of a cluster about its leases, and settle leases that the report covers up to their ends.  The rest of a settled lease returns to the budget.  Returns how many leases were settled';
 
 CREATE FUNCTION yquota_internal.deliver_leases(cluster text, clock_there timestamptz, now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -92,7 +92,7 @@ CREATE TYPE yquota.node_action AS (
 	made_room_for text
 );
 COMMENT ON TYPE yquota.node_action IS
-	'Action on a container for a node''s agent, or news about the container.  The agent executes start, resume, pause and kill. queued means that the container waits. rejected and shed mean that it was dropped, and has ended. refused means that nothing was done, for the reason in diagnostics. stop means that the container has ended otherwise. increase, decrease, promote and demote mean that the container now has the returned allocation or execution type';
+	'Action on a container for a node''s agent, or news about the container.  The agent executes start, resume, pause and kill. queued means that the container waits. rejected and shed mean that it was dropped, and has ended. refused means that nothing was done, for the reason in diagnostics. stop means that the container has ended by other means. increase, decrease, promote and demote mean that the container now has the returned allocation or execution type';
 COMMENT ON COLUMN yquota.node_action.action IS 'action or news, described below';
 COMMENT ON COLUMN yquota.node_action.execution_type IS 'NULL: the node does not have the container';
 COMMENT ON COLUMN yquota.node_action.allocation IS 'native units; NULL: the node does not have the container';
@@ -153,7 +153,7 @@ CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_recover_node_queue';
 COMMENT ON FUNCTION yquota.recover_node_queue(text, text[]) IS
-	'Record that a node''s agent was restarted, or begins to use the queue, and that these containers run there or are paused.  The queue counts these containers as running from now on, and waiting containers still wait.  Other containers that the agent had have ended, with exit status -100, or -108 if they were to be killed.  Returns the containers that start.  Also returns containers to kill, because the books do not have them on this node';
+	'Record that a node''s agent was restarted, or begins to use the queue, and that these containers run there or are paused.  The queue counts these containers as running from now on, and waiting containers still wait.  Other containers that the agent knew have ended, with exit status -100, or -108 if they were to be killed.  Returns the containers that start.  Also returns containers to kill, because the books do not have them on this node';
 
 CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE

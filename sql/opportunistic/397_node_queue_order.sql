@@ -100,7 +100,7 @@ CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_explain_reclaim';
 COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
-	'Show which OPPORTUNISTIC containers of a node would be killed or paused now to make room.  The room is for the container container_id, which arrives at the node as GUARANTEED or is promoted.  If an amount is given as missing instead, the room is for this amount (native units, only memory-mb and vcores).  Returns one row for each candidate, in the order of opportunistic_kill_order, with the deciding figure and whether the candidate is chosen.  The function only reads, and takes no lock that other calls wait for';
+	'Show which OPPORTUNISTIC containers of a node would be killed or paused now to make room.  The room is for the container container_id, as if it arrived at the node as GUARANTEED or was promoted.  If an amount is given instead, the room is for this amount (native units, only memory-mb and vcores).  Returns one row for each candidate, in the order of opportunistic_kill_order, with the deciding figure and whether the candidate is chosen.  The function only reads, and takes no lock that other calls wait for';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint

@@ -12,7 +12,7 @@ CREATE FUNCTION yquota_internal.restoring() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_restoring';
 COMMENT ON FUNCTION yquota_internal.restoring() IS
-	'Tell whether this session restores a dump.  It looks at the settings that pg_dump and pg_restore change first, and is true only for members of the owning role';
+	'Tell whether this session restores a dump.  The function looks at the settings that pg_dump and pg_restore change first.  The result is true only for members of the owning role';
 
 CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE

@@ -205,7 +205,7 @@ CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS 
 					 WHERE name = point ->> 'resource_type')
 	END;
 COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
-	'Tell whether the price group or resource type of a point exists.  It does not exist any more when its deletion deletes its points';
+	'Tell whether the price group or resource type of a point exists.  It no longer exists when its points are deleted together with it';
 
 -- A statement is one change: new_rows and old_rows are its transition tables.  A first point, or the points of a
 -- deleted timeline, cannot have priced any amount.  For these points the change takes effect at the clock.

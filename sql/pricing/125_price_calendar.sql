@@ -328,7 +328,7 @@ CREATE FUNCTION yquota_internal.calendar_factors_until(until timestamptz) RETURN
 				  SELECT ROW(p.*)::yquota.calendar_factor FROM ahead AS p) END;
 $$;
 COMMENT ON FUNCTION yquota_internal.calendar_factors_until(timestamptz) IS
-	'Return the rows that calendar_factor would have with the points of calendars until an instant; NULL when it has them all';
+	'Return the rows that calendar_factor would have with the points of calendars until an instant; NULL when no point is missing';
 
 -- Points may differ from the calendars because the server has new rules of time zones, or because the points were
 -- changed by hand.  They are then replaced, as after a change of the calendars at the clock.

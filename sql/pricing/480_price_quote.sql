@@ -310,7 +310,7 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, numeric) IS
-	'Return the cost of a container that starts now and runs for the given time, at the prices known for that time, calendars included.  With a multiplier, GENERAL is assumed to have it from now on.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
+	'Return the cost of a container that starts now and runs for the given time, at the prices known for that time, calendars included.  If a multiplier is given, the price group GENERAL is assumed to have it from now on.  The row contains the exact charge, the reason, the cost of each resource alone, and whether the project can afford it';
 
 -- The reservation is placed as in a dry run, and costs are computed at the known prices.  The first five arguments are
 -- required, so that a call can never mean the other price_quote().
@@ -354,4 +354,4 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text, numeric) IS
-	'Return the cost of a reservation that is accepted now, at the known prices, calendars included, and by the rule in force.  With a multiplier, GENERAL is assumed to have it from now on.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';
+	'Return the cost of a reservation that is accepted now, at the known prices, calendars included, and by the rule in force.  If a multiplier is given, the price group GENERAL is assumed to have it from now on.  The reservation is placed as in a dry run.  The row contains the credits that acceptance would hold, and whether the project can afford them';

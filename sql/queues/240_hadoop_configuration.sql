@@ -261,7 +261,7 @@ CREATE FUNCTION yquota_internal.is_name_of_setting(is_former boolean, column_nam
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN is_former IS NULL OR is_former = coalesce(former_names ? column_name, false);
 COMMENT ON FUNCTION yquota_internal.is_name_of_setting(boolean, text, jsonb) IS
-	'Tell whether a setting is exported under this name of its property; is_former is that of hadoop_pattern';
+	'Tell whether a setting is exported under this name of its property; is_former is the column of hadoop_pattern';
 
 CREATE VIEW yquota_internal.hadoop_setting AS
 	WITH pattern AS MATERIALIZED (

@@ -56,7 +56,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_json_properties(jsonb) IS
-	'Return the properties of a configuration in JSON.  It is an object of names and values, or a list of objects like the resource manager''s /conf and /ws/v1/cluster/scheduler-conf';
+	'Return the properties of a configuration in JSON.  The JSON is an object of names and values, or a list of objects like the resource manager''s /conf and /ws/v1/cluster/scheduler-conf';
 
 CREATE FUNCTION yquota_internal.hadoop_document_properties(
 	document text, OUT ordinal bigint, OUT property text, OUT value text, OUT final boolean)
