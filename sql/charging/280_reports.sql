@@ -582,8 +582,8 @@ COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 -- Costs
 --
 
--- The view checks which projects are visible above the union.  Otherwise the planner would flatten the union
--- together with its security barrier.
+-- The view checks above the union which projects are visible.  Otherwise the planner would flatten the union together
+-- with its security barrier.
 CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	SELECT cost.*
 	FROM (

@@ -1,6 +1,6 @@
--- Thresholds of spending are soft limits.  They report that little credit is left, but stop nothing.  The hard limit
--- is the whole credit.  When it is spent, decisions take the action in on_exhausted.  The worker looks for crossed
--- thresholds (worker/587_threshold_watch.sql).
+-- Thresholds of spending are soft limits.  They report that little credit is left, but stop nothing.  The hard limit is
+-- the whole credit.  When it is spent, decisions follow on_exhausted.  The worker looks for crossed thresholds
+-- (worker/587_threshold_watch.sql).
 
 CREATE TABLE yquota.spending_threshold (
 	project text COLLATE "C" REFERENCES yquota.project ON DELETE CASCADE,

@@ -164,7 +164,7 @@ COMMENT ON COLUMN yquota.suspect_container.reason IS 'reason for the suspicion; 
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
 -- Calls that a sender has set aside, and errors that block a sender.  The sender decides by the SQLSTATE
--- (docs/clients.md).  These tables show what it decided.
+-- (docs/clients.md).  These tables show what the sender decided.
 CREATE TABLE yquota.feed_reject (
 	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	source text COLLATE "C",

@@ -1,8 +1,8 @@
 -- Idle cost: the value of capacity that no container held (semantics/charging 9).
 --
 -- Capacity is valued at the list price: the price of a resource type at each instant, times the factor of the node
--- label.  No other factor, no outage and no wait lowers the list price.  The same code that computes charges integrates
--- it, under terms without outages and other factors (cost_under_terms()).
+-- label.  No other factor, no outage and no wait lowers the list price.  The code that computes charges also integrates
+-- the list price, under terms without outages and other factors (cost_under_terms()).
 --
 -- Allocations are valued in the same way.  A part of the value is carried along: by the charging mode, another
 -- resource of the container pays at that time.  The rest is charged or free.  "charged" comes from the terms in force,

@@ -161,7 +161,7 @@ CREATE FUNCTION yquota_internal.report_credits(projects text[])
 COMMENT ON FUNCTION yquota_internal.report_credits(text[]) IS
 	'Return the credit of projects at the clock';
 
--- The budget of a sub-project is contained in the budget of its ancestor.  Such credit is counted once.
+-- The budget of a sub-project is contained in the budget of its ancestor, so its credit must not be counted again.
 CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_credit[])
 	RETURNS SETOF yquota_internal.project_credit
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

@@ -107,8 +107,8 @@ COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'clock of the cluster
 COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() of the server to which the cluster has reported all its leases; NULL: none';
 COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'reason why the cluster gets no leases; NULL when it gets leases';
 
--- A server that is promoted, or that recovers to an earlier time, may lack commits of the server
--- before it. It begins a new timeline, so the history gets another value.
+-- A server that is promoted, or that recovers to an earlier time, may lack commits of the server before it. Such a
+-- server begins a new timeline, so that the history gets another value.
 CREATE FUNCTION yquota_internal.lease_history() RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp

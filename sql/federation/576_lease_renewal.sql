@@ -121,9 +121,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
 	'Return a cluster''s report of its leases.  It includes all leases of the last 32 days, known here or not, and older leases that are not settled';
 
--- Adopts leases that have no row here: a previous server offered them, and a failover or a
--- restore lost its last commits. These leases count from now on. All clusters must then report
--- again, because other clusters may have such leases, too.
+-- Adopts leases that have no row here: a previous server offered them, and a failover or a restore lost the last
+-- commits of that server. These leases count from now on. All clusters must then report again, because other clusters
+-- may have such leases, too.
 CREATE FUNCTION yquota_internal.adopt_leases(report yquota_internal.federated_lease[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -2,9 +2,9 @@
 -- (docs/design.md 2).
 --
 -- A change of prices goes through the triggers of the tables.  It may be made by a function or by a plain INSERT,
--- UPDATE or DELETE. The triggers take one lock.  They refuse a change of amounts that have been settled or shown.  An
--- amount of a running container or reservation has been shown up to the charged-through mark
--- (yquota.charged_through).  They record the change in yquota.pricing_change, which invalidates caches.
+-- UPDATE or DELETE.  The triggers take one lock.  They refuse a change of amounts that have been settled or shown.  An
+-- amount of a running container or reservation has been shown up to the charged-through mark (yquota.charged_through).
+-- The triggers record the change in yquota.pricing_change, which invalidates caches.
 --
 -- While a dump is being restored, the triggers do nothing, so that rows come back unchanged.
 
