@@ -524,7 +524,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'contai
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
 	'kill (also if NULL): preempt_containers() ends containers; advise: the function tells the resource manager to end them';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
-	'true if marks of the balancing pass are kept for twice the wait of that pass. If not (also if NULL), they are forgotten after twice preemption_max_wait_before_kill, mostly before the pass kills, as in Hadoop';
+	'true if marks of the balancing pass are kept for twice the wait of that pass. If not (also if NULL), they are forgotten after twice preemption_max_wait_before_kill, usually before that pass kills, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.end_expired_applications IS
 	'true (also if NULL) if the worker ends applications past their lifetime; false: the resource manager does';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_allocation_enabled IS

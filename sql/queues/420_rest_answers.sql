@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_resource(jsonb, numeric, numeric) IS
-	'Return the resources that the REST interface lists; if it lists none, those made from memory in MiB and vcores';
+	'Return the resources that the REST interface lists.  If it lists none, make them from memory (MiB) and vcores';
 
 CREATE FUNCTION yquota_internal.refuse_rest_answer(what text, detail text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE

@@ -1,6 +1,6 @@
 --
--- Scheduled jobs; none of them delays events. If install_cron_jobs() was called, pg_cron runs them,
--- otherwise the worker does, never both.
+-- Scheduled jobs; none of them delays events. If install_cron_jobs() was called, pg_cron runs the jobs. Otherwise the
+-- worker runs them. A job is never run by both.
 --
 
 CREATE VIEW yquota_internal.job AS
