@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.expected_run_time(duration bigint, lifetime bigi
 COMMENT ON FUNCTION yquota_internal.expected_run_time(bigint, bigint) IS
 	'Return the microseconds that a container is expected to run: its duration, but no longer than the lifetime (seconds) of its application';
 
--- Known prices and calendars decide for a hundred years.  After that, the last price stays in force.
+-- Known prices and calendars determine the cost of the next hundred years.  After that, the last price stays in force.
 CREATE FUNCTION yquota_internal.expected_end(from_at timestamptz, microseconds numeric) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN from_at + least(microseconds, 36500 * 86400000000::numeric)::bigint * interval '1 microsecond';

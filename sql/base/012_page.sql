@@ -443,7 +443,7 @@ COMMENT ON FUNCTION yquota_internal.chart_style() IS 'Return the style of charts
 --
 
 -- Each shape has a contrast with the paper of 3 to 1 or more, and each text of 4.5 to 1.  Only the lines between rows
--- of tables and the shadow have less.
+-- of tables and the shadow have less contrast.
 --
 -- A table that is wider than the screen has a shadow at its edge, so that readers see that they can
 -- scroll.

@@ -249,7 +249,7 @@ CREATE TABLE yquota.utilization_history (
 	PRIMARY KEY (price_group, quarter_hour)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.utilization_history IS
-	'Utilization as measured by compute_prices(), whether or not a price changed. Each row is a quarter-hour, kept for retention_setting.keep_months';
+	'Utilization as measured by compute_prices(), whether or not a price changed. Each row is about a quarter-hour, and is kept for retention_setting.keep_months';
 COMMENT ON COLUMN yquota.utilization_history.price_group IS 'references price_group';
 COMMENT ON COLUMN yquota.utilization_history.quarter_hour IS 'first instant of the quarter-hour';
 COMMENT ON COLUMN yquota.utilization_history.measurements IS 'at least 1';

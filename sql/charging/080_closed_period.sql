@@ -35,9 +35,9 @@ CREATE VIEW yquota_internal.unsettled_at_period_end AS
 COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
 	'Containers with a charge or an accrual that crosses the end of a period';
 
--- The table stores the losses of grants as they were when a bill was issued.  Losses follow from spending at
--- instants within periods.  Later postings change this spending, and the books do not contain the earlier state.
--- Bills must not change.
+-- The table stores the losses of grants as they were when a bill was issued, because bills must not change.  Losses
+-- follow from spending at instants within periods.  Later postings change this spending, and the books do not contain
+-- the earlier state.
 CREATE TABLE yquota_internal.billed_credit (
 	until timestamptz NOT NULL,
 	project text COLLATE "C" NOT NULL,

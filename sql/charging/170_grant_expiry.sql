@@ -491,8 +491,8 @@ CREATE VIEW yquota_internal.lost_credit AS
 COMMENT ON VIEW yquota_internal.lost_credit IS
 	'Losses of grants that have expired by the clock, whether or not the worker has stored them';
 
--- The function returns all grants of a project in one call.  Computing the outcome covers all of them, and must not
--- be repeated for each grant.
+-- The function returns all grants of a project in one call.  Computing the outcome handles all grants at once, and must
+-- not be repeated for each grant.
 CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
 	RETURNS TABLE (grant_id bigint, kind text, reason text, valid_from timestamptz, amount numeric, first_at timestamptz, expires_at timestamptz,
 				   counts_for text, rest numeric, lost numeric, moved numeric)

@@ -176,9 +176,9 @@ BEGIN
 	-- Delete waiting events, because the next START of the container would apply them.  Such a START cannot arrive
 	-- now, because the container is claimed.
 	--
-	-- Other containers of the batch may not be claimed: another transaction has voided them since they were chosen.
-	-- Skip rows that an administrator is changing.  The transaction must not wait for them while containers are
-	-- claimed.
+	-- Some containers of the batch may be unclaimed, because another transaction has voided them since they were
+	-- chosen.  Skip rows that an administrator is changing.  The transaction must not wait for them while containers
+	-- are claimed.
 	DELETE FROM yquota.event_reject AS reject
 	WHERE reject.reject_id = ANY (ARRAY(
 		SELECT waits.reject_id FROM yquota.event_reject AS waits

@@ -66,7 +66,7 @@ CREATE VIEW yquota_internal.suspect_container AS
 		   format('its application ended at %s', outlived.ended_at)
 	FROM yquota_internal.outliving_containers() AS outlived;
 COMMENT ON VIEW yquota_internal.suspect_container IS
-	'Running containers of all projects whose end has probably not been reported';
+	'Running containers, of all projects, whose end has probably not been reported';
 
 CREATE VIEW yquota_internal.last_seal AS
 	SELECT COALESCE(max(segment.sealed_at), '-infinity') AS at
@@ -97,7 +97,7 @@ CREATE VIEW yquota_internal.differing_end AS
 	JOIN yquota_internal.charge_in_effect charge USING (container_id)
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.differing_end IS
-	'Containers of all projects for which feeds have reported more than one end since history was last sealed';
+	'Containers, of all projects, for which feeds have reported more than one end since history was last sealed';
 
 CREATE VIEW yquota_internal.assumed_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -110,7 +110,7 @@ CREATE VIEW yquota_internal.assumed_end AS
 	  AND reported_end.recorded_at > (SELECT last_seal.at FROM yquota_internal.last_seal)
 	  AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.assumed_end IS
-	'Containers of all projects that ended with their application since history was last sealed, because no other end was reported';
+	'Containers, of all projects, that ended with their application since history was last sealed, because no other end was reported';
 
 CREATE VIEW yquota_internal.contradicted_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -129,7 +129,7 @@ CREATE VIEW yquota_internal.contradicted_end AS
 		ON charge.container_id = reported.container_id AND charge."to" = reported.occurred_at
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.contradicted_end IS
-	'Containers of all projects for which reconcile() recorded an earlier end than a feed reports.  Only ends since history was last sealed are compared';
+	'Containers, of all projects, for which reconcile() recorded an earlier end than a feed reports.  Only ends since history was last sealed are compared';
 
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
@@ -1183,7 +1183,7 @@ COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, time
 	'Record that a node has joined the cluster, or that its resources or label have changed, and mark it RUNNING. Returns whether anything changed.  A call about a time before the last recorded change of the node changes nothing';
 
 -- Lists the rows that pg_dump includes. clock_setting and worker_state are not included: a restored database starts
--- with the system's clock and without worker.
+-- with the system's clock and without a worker.
 --
 -- The parents are dumped first, for dumps with one INSERT per row.
 SELECT pg_extension_config_dump('yquota.project',

@@ -562,7 +562,7 @@ CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
 COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'Return the columns of a table, for a command';
 
--- The rows of a target may be local, foreign, or distributed by Citus.  The place decides how they are written
+-- The rows of a target may be local, foreign, or distributed by Citus.  The place determines how each row is written
 -- exactly once.
 CREATE FUNCTION yquota_internal.archive_place(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -1014,7 +1014,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) IS
 	'Raise the error that a target has rows under the name of this cluster that are not from this database';
 
--- The function deletes rows that archive() wrote in a transaction that failed here.
+-- The function deletes rows that archive() wrote into the foreign table before its transaction failed on this server.
 CREATE FUNCTION yquota_internal.clear_foreign_table(target regclass, stretches integer[], sources text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1244,7 +1244,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
-	'Archive the ledger rows of segments sealed by an instant, and of deleted reservations, or first write them into a foreign table';
+	'Archive the ledger rows of segments sealed by an instant, and the rows of deleted reservations.  For a foreign table, the first call only writes the rows';
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -204,7 +204,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
 	'Store the cost of the ledger rows that a query returns, since each instant of a grant or hold before a horizon';
 
--- The function makes reports read the days of rows that leave from the ledger, until roll_up_charges() examines the
+-- From now on, reports read the days of the leaving rows from the ledger, until roll_up_charges() examines the
 -- remaining rows.  Rows of containers that continue are copied, so their days are included.
 CREATE FUNCTION yquota_internal.take_from_rollup(leaving_rows text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -328,7 +328,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) IS
 	'Raise the error that an archive has been dropped or cannot be reached';
 
--- For an unreachable server only the message is reported, because its details contain addresses.
+-- For an unreachable server, only the message of the error is reported, because the details of the error contain
+-- addresses.
 CREATE FUNCTION yquota_internal.read_archive(archive text, segments integer[], condition text) RETURNS SETOF yquota_internal.archived_charge
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -1,7 +1,6 @@
 --
--- Over-allocation: a node may allocate more than its total to OPPORTUNISTIC containers while its
--- measured use is below its allocation.  The C code decides
--- (src/opportunistic/node_queue/node_container.h).
+-- Over-allocation: OPPORTUNISTIC containers may take the allocations of a node beyond its total while the measured use
+-- of the node is below its allocations.  The C code decides (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TABLE yquota.over_allocation (

@@ -316,7 +316,7 @@ COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distribute
 	'Record OPPORTUNISTIC containers that a local scheduler has allocated under its own lease, which has not expired.  Returns one row for each container, with the reason if it was refused.  A report may be repeated';
 
 --
--- The function below computes what a local scheduler decides.  Local schedulers written in SQL call it, and tests.
+-- The function below computes what a local scheduler decides.  Local schedulers written in SQL and tests call it.
 --
 CREATE TYPE yquota.leased_node AS (
 	node text,

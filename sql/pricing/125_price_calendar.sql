@@ -48,7 +48,7 @@ COMMENT ON COLUMN yquota.calendar_factor.factor IS 'factor by which the prices o
 COMMENT ON COLUMN yquota.calendar_factor.calendar IS 'name of the calendar; NULL while no window is open';
 COMMENT ON COLUMN yquota.calendar_factor.changed IS 'true at an instant at which calendars or rules of time zones were changed; earlier points follow from the calendars and rules before the change';
 
--- The planner inlines this function into queries with a row per interval, as it does multiplier_in_force().
+-- The planner inlines this function into queries with a row per interval, as it inlines multiplier_in_force().
 CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timestamptz) RETURNS yquota.calendar_factor
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN (SELECT f
