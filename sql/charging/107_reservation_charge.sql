@@ -77,14 +77,14 @@ CREATE FUNCTION yquota_internal.first_period(repeats boolean, "to" timestamptz, 
 	RETURN CASE WHEN repeats AND since > "to"
 				THEN yquota_internal.microseconds(since - "to") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.first_period(boolean, timestamptz, interval, timestamptz) IS
-	'Return the number of the first period of a reservation that has to be read.  In all earlier periods, the repetition of an interval ends before an instant';
+	'Return the number of the first period of a reservation that has to be read.  In all earlier periods, the repeated interval ends before the given instant';
 
 CREATE FUNCTION yquota_internal.last_period(repeats boolean, "from" timestamptz, recurrence interval, until timestamptz) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN repeats AND until > "from"
 				THEN yquota_internal.microseconds(until - "from") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.last_period(boolean, timestamptz, interval, timestamptz) IS
-	'Return the number of the last period of a reservation in which the repetition of an interval has begun by an instant';
+	'Return the number of the last period of a reservation in which the repeated interval has begun by the given instant';
 
 -- ROWS 1 is right for nearly all reservations, which have only one period.
 CREATE FUNCTION yquota_internal.period_numbers(first bigint, last bigint) RETURNS SETOF bigint
@@ -188,7 +188,7 @@ CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamp
 		WHERE life."from" < life."to" AND segment."to" >= life.since;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_segments(text[], timestamptz[], timestamptz) IS
-	'Return the intervals for which reservations pay and which end at the instant since or later, split at the ends of periods. is_due is true if an interval is over at an instant, or has been posted.  The n-th elements of the arrays belong together';
+	'Return the intervals for which reservations pay and which end at "since" or later, split at the ends of periods. is_due is true if an interval is over at an instant, or has been posted.  The n-th elements of the arrays belong together';
 
 -- This SQL function and the next ones are planned together with the calling statement, for its present arrays.
 CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])

@@ -250,7 +250,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.voidable_batches(text, text, text, timestamptz, timestamptz, text) IS
-	'Return the containers that void_events() chooses, at most 1000 in a row, in ascending order of id';
+	'Return the containers that void_events() chooses, at most 1000 in each row of the result, in ascending order of id';
 
 CREATE FUNCTION yquota.void_events(
 	container_id text DEFAULT NULL, reason text DEFAULT NULL, application_id text DEFAULT NULL,

@@ -285,7 +285,7 @@ CREATE FUNCTION yquota_internal.cuts_between(since timestamptz, until timestampt
 			UNION ALL
 			SELECT trunc(gap.length * part)::bigint + n FROM generate_series(-1, 1) AS n) AS cut);
 COMMENT ON FUNCTION yquota_internal.cuts_between(timestamptz, timestamptz, numeric) IS
-	'Return instants that divide an interval: both ends, instants at even distances, and the instants around a given fraction of the interval';
+	'Return instants that divide an interval: both ends, instants at equal distances, and the instants around a given fraction of the interval';
 
 CREATE FUNCTION yquota_internal.first_without(project text, since timestamptz, until timestamptz, rest numeric, shortage numeric) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -649,7 +649,7 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.container_cost IS
-	'Cost of every container.  The cost of a running container is computed up to the clock.  Queue, node, execution type and allocation are the last ones.  Query the view with a container_id or an application_id, because other conditions read the whole ledger';
+	'Cost of every container.  The cost of a running container is computed up to the clock.  Queue, node, execution type and allocation are the last values.  Query the view with a container_id or an application_id, because other conditions read the whole ledger';
 COMMENT ON COLUMN yquota.container_cost.queue IS 'last queue of the container; the next three columns are also the last values';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';

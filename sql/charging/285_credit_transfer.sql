@@ -56,7 +56,7 @@ CREATE TYPE yquota_internal.credit_part AS (
 	rest numeric,
 	expires_at timestamptz
 );
-COMMENT ON TYPE yquota_internal.credit_part IS 'Remaining credit of a grant that can be moved';
+COMMENT ON TYPE yquota_internal.credit_part IS 'Movable credit that remains in a grant';
 
 CREATE FUNCTION yquota_internal.transferable_parts(project text, of_transfer bigint) RETURNS yquota_internal.credit_part[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

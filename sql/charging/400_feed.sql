@@ -630,15 +630,14 @@ CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_a
 		WHERE pg_snapshot_xmin(snapshot) > look.looked_by;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
-	'Record a search of the rows that are not settled.  Rows that an earlier search saw become settled once all transactions have ended that were in progress at that time';
+	'Record a search of the rows that are not settled.  Rows that an earlier search saw become settled once all transactions that were in progress at that time have ended';
 
 -- A START applies the events that wait for it, with two exceptions.  It cannot see the row of a transaction that is
 -- still in progress.  It also skips a row that another transaction holds, and then records the container in
 -- skipped_waiting.
 --
--- The first exception is temporary.  Consider the first search of the worker that saw the row.  Once all
--- transactions have ended that were in progress at that time, every later START sees the row.  From then on the row
--- is settled.
+-- The first exception is temporary.  Consider the first search of the worker that saw the row.  Once all transactions
+-- that were in progress at that time have ended, every later START sees the row.  From then on the row is settled.
 --
 -- The worker searches rows that are not settled, and rows of containers in skipped_waiting.  Once an hour it
 -- searches all rows.  Each search is expensive, because it looks into every segment of the ledger.

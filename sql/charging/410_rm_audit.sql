@@ -358,7 +358,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) IS
-	'Finish containers of ended applications that are still running in the books.  Returns how many';
+	'Finish containers that are still running in the books although their applications have ended.  Returns how many';
 
 CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
 	RETURNS void

@@ -137,7 +137,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) IS
-	'Return the cost between ends of periods, from rows that were booked after booked_after and not later than as_booked.  Only projects count that the calling role may see and that are among the given ones (NULL: all)';
+	'Return the cost between ends of periods, from rows that were booked after booked_after and not later than as_booked.  Only projects that the calling role may see count, and only the given ones (NULL: all)';
 
 CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

@@ -392,7 +392,7 @@ CREATE VIEW yquota.focus_metadata AS
 	WHERE extension.extname = 'yquota' AND database.datname = current_database()
 	ORDER BY definition.place;
 COMMENT ON VIEW yquota.focus_metadata IS
-	'Metadata of focus_cost that FOCUS 1.2 demands, with one row per column, in the order of the columns';
+	'Metadata about focus_cost, as FOCUS 1.2 demands, with one row per column, in the order of the columns';
 COMMENT ON COLUMN yquota.focus_metadata."SchemaId" IS 'id of this set of columns';
 COMMENT ON COLUMN yquota.focus_metadata."FocusVersion" IS 'version of FOCUS: 1.2';
 COMMENT ON COLUMN yquota.focus_metadata."CreationDate" IS 'date of this set of columns';

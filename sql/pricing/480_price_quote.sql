@@ -111,7 +111,7 @@ CREATE FUNCTION yquota_internal.minimum_run_time(at timestamptz) RETURNS bigint
 					 ORDER BY rule.effective_at DESC
 					 LIMIT 1), 0);
 COMMENT ON FUNCTION yquota_internal.minimum_run_time(timestamptz) IS
-	'Return the shortest time, in microseconds, for which a container pays that starts at an instant';
+	'Return the shortest time, in microseconds, for which a container that starts at an instant pays';
 
 CREATE FUNCTION yquota_internal.run_cost(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz, padding numeric) RETURNS numeric

@@ -134,7 +134,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_factor_without_queue(text) IS
-	'Raise a notice if a price factor names an unknown queue.  If no queue is configured, the queues that containers have named are known';
+	'Raise a notice if a price factor names an unknown queue.  If no queue is configured, the queues that containers have named count as known';
 
 CREATE FUNCTION yquota_internal.effective_queues()
 	RETURNS TABLE (queue text, label text, ordinal integer, drawn text, kind text, auto_created boolean,

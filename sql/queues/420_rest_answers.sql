@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rest_answer(text, text) IS
-	'Raise the error for a text that is not an answer of that kind';
+	'Raise the error for a text that is not an answer of the expected kind';
 
 --
 -- Nodes

@@ -282,7 +282,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
-	'Make the worker run the jobs that are due by the clock again.  Returns how many jobs were removed';
+	'Let the worker instead of pg_cron run the jobs that are due by the clock.  Returns how many jobs were removed';
 
 -- Runs with the owner's rights, because pg_cron shows a job only to the role that scheduled it.
 CREATE FUNCTION yquota_internal.cron_runs()
