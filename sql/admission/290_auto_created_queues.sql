@@ -46,7 +46,7 @@ CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, ac
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_manage_queues';
 COMMENT ON FUNCTION yquota.manage_queues() IS
-	'Take the guarantee from leaves of managed parents that have no applications, and give it to leaves that have applications.  Returns the changes.  The worker calls it when QueueManagementDynamicEditPolicy is in force';
+	'Below managed parents, take the guarantee from leaves without applications, and give it to leaves with applications.  Returns the changes.  The worker calls it when QueueManagementDynamicEditPolicy is in force';
 
 CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -827,7 +827,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
-	'Copy the rows of containers that continue into a new table.  Returns its name';
+	'Copy into a new table the rows of containers that continue.  Returns the name of the table';
 
 -- The following steps are quick.  These locks prevent transactions from looking for a container in the books and
 -- then relying on the result.  The other locks are requested without waiting, so INSERTs are delayed only briefly.
@@ -1321,7 +1321,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) IS
-	'Archive the log rows of segments sealed by an instant whose ledger has been archived';
+	'Archive the log rows of segments that were sealed by an instant and whose ledger has been archived';
 
 CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,

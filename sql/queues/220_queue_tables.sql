@@ -161,7 +161,7 @@ COMMENT ON COLUMN yquota.queue.show_reservations_as_queues IS 'true if effective
 COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
 	'JSON object of properties for leaves that the first generation of auto-creation creates. A key is the part of Hadoop''s name after the prefix leaf-queue-template, such as in {"capacity": "5"}';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
-	'object of Hadoop''s properties for all queues that are created below by the second generation';
+	'object of Hadoop''s properties for all queues that the second generation of auto-creation creates below this queue';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'object of Hadoop''s properties for created leaves only; takes precedence over the template for all created queues';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'object of Hadoop''s properties for created parents only; takes precedence over the template for all created queues';
 COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OPPORTUNISTIC container is promoted when there is room: above 0 and up to 36,500 days; a month has 30 days. It holds for the queues below that have no value of their own. NULL up to root: no container is promoted. Hadoop has no such property, so imports leave the column as it is';
