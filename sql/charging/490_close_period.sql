@@ -615,7 +615,7 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	WHERE bound.kept NOT BETWEEN bound.least AND bound.most;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_archived_cost_since() IS
-	'Return differences between the archived cost since instants and the archived cost per quarter-hour';
+	'Return differences between the cost that is stored since instants of archived time and the archived cost per quarter-hour';
 
 CREATE VIEW yquota.billing_period WITH (security_barrier) AS
 	SELECT period.starts_at, period.until AS ends_at, period.closed_at

@@ -504,7 +504,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_enable IS 'true if
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; any other value is refused at commit';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, in any package; any other value is refused at commit';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds, the step of plans: containers are reserved for whole steps. At most 36500 days; 0 or less, or NULL: 1000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; 0 or less, or NULL: a day. It must be a multiple of the recurrence of each reservation. A new value that is no multiple for an accepted reservation is refused';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; 0 or less, or NULL: a day. The value must be a multiple of the recurrence of each reservation. A new value that is no multiple for an accepted reservation is refused';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'number of steps in which AlignedPlannerWithGreedy places the even share of a window: the number of gangs divided by the number of windows; NULL: 10';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_allocation IS
 	'true (also if NULL) if reservations are placed as early as possible; false if as late as possible';
