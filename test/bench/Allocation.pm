@@ -69,8 +69,8 @@ sub ask
 
 sub described { my ($size) = @_; return "$size->{nodes} nodes, $size->{leaves} leaves, $size->{applications} applications"; }
 
-# check_cluster(FINISHED): check that the measured cluster is right. No node holds more than it has room for, and so
-# many containers have ended in the books.
+# check_cluster(FINISHED): check that the measured cluster is right. No node holds more than it has room for, and
+# FINISHED containers have ended in the books.
 sub check_cluster
 {
 	my ($finished) = @_;
@@ -252,7 +252,7 @@ sub regime_rows
 sub regimes_case { return regime_rows('nodes, leaves and applications', @regimes); }
 sub leaf_case { return regime_rows('nodes and applications', @leaf); }
 
-# An application that requests containers with so many request ids, half of which find room.
+# An application that requests containers under many request ids. Half of the containers find room.
 sub keys_case
 {
 	my %times;
@@ -326,8 +326,8 @@ SQL
 	return $size;
 }
 
-# full_copies(OPTION...): return the size of such a cluster, and the database that is copied to
-# database().
+# full_copies(OPTION...): make a full cluster, and return its size and the database that is copied
+# to database().
 sub full_copies
 {
 	my $size = full_cluster(@_);
@@ -356,8 +356,8 @@ sub running_pgbench
 
 sub is_running { my ($pgbench) = @_; return -d "/proc/$pgbench->{pid}" && `cat /proc/$pgbench->{pid}/stat` !~ /\) Z /; }
 
-# ended(PGBENCH): return its transactions as client, second of the end and milliseconds, without the
-# time that a client waited for its turn.
+# ended(PGBENCH): return its transactions: the client, the second in which each ended, and its
+# milliseconds, without the time that a client waited for its turn.
 sub ended
 {
 	my ($pgbench) = @_;

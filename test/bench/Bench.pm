@@ -161,7 +161,7 @@ sub prepared
 	return $name;
 }
 
-# fresh(NAME, OPTION...): copy such a database.
+# fresh(NAME, OPTION...): copy a database that prepared() has made.
 sub fresh
 {
 	my ($name, %option) = @_;

@@ -189,7 +189,7 @@ sub batch_case
 # Single rows
 #
 
-# A client's first FINISH is for a container that it started so many containers earlier.
+# A client finishes the container that it started this number of containers earlier.
 use constant BACKLOG => 200;
 use constant FIRST => 1_000_000;
 

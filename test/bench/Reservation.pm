@@ -20,7 +20,7 @@ use constant CALLS => 5;
 # The number of windows in a search by the aligned agent, and the factor of growth over which its time
 # must be linear.
 use constant { WINDOWS => 10_000, MORE => 10 };
-# The factor by which figures may differ that should be equal or should grow with the number of
+# The factor by which figures may differ if they should be equal, or should grow with the number of
 # windows.
 use constant TOLERANCE => 1.2;
 # The number of changed shares after which a heartbeat is measured.

@@ -63,7 +63,7 @@ sub cost_of
 	return $sum;
 }
 
-# Return the pieces of containers of some projects, only of one application if it is given.
+# Return the pieces of containers of some projects, or only those of one application.
 sub pieces
 {
 	my ($self, $now, $projects, $application) = @_;

@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 #
-# Random clusters, requests, updates and ends of containers, and cycles. No node and no queue exceeds its limit, and
-# the same state gives the same decisions. No request that could be served is left waiting, and the books agree with
-# the scheduler.
+# The test makes random clusters, requests, updates and ends of containers, and runs cycles. No node and no queue
+# exceeds its limit, and the same state gives the same decisions. No request that could be served is left waiting, and
+# the books agree with the scheduler.
 #
 # No application waits for certain nodes or racks, so when a cycle assigns nothing any more, the remaining requests
 # do not fit.

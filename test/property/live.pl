@@ -17,8 +17,8 @@ use constant AHEAD => 4 * History::MINUTE;
 
 my ($seed, $histories) = Trial::plan_run(30);
 
-# Return an instant of the window at which something about an instant is sent: that instant, or some
-# time after it.
+# Return the time at which something about an instant is sent: the instant itself, or a later time
+# in the window.
 sub later
 {
 	my ($history, $at, $promptness) = @_;
@@ -26,8 +26,8 @@ sub later
 	return History::chance($promptness) ? $at : History::between($at, $history->{to});
 }
 
-# Return the instant at which an event arrives: a while before it happens, by the clock, or as in
-# later().
+# Return the time at which an event arrives: some time before it happens, the time of the clock, or
+# a time as in later().
 sub arrival
 {
 	my ($history, $at, $promptness) = @_;

@@ -149,7 +149,7 @@ sub void
 	return ();
 }
 
-# Change the books in other sessions, which must change nothing at the nodes.
+# Change the books in other sessions. These changes must not affect the nodes.
 sub tend_books
 {
 	my $sql = one_of('SELECT yquota_internal.compact_counters()', q(SELECT count(*) FROM yquota.forgive(yquota.clock() - interval '9 s', yquota.clock() - interval '5 s', 'it was down')),

@@ -351,7 +351,7 @@ sub begin_history
 	return $node;
 }
 
-# Return the results of a call, as the model writes them.
+# Return the results of a call in the notation of the model.
 sub told
 {
 	my ($call) = @_;

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 #
-# A price that follows the load of node queues, compared with a model in fractions.
+# The test compares a price that follows the load of node queues with a model in fractions.
 #
 # Nodes report queues of all lengths, and stop reporting. Administrators change the bounds and turn the price off and
 # on. They set factors by hand, at the clock and ahead of it, and withdraw them, and prices are computed at any time.

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 #
-# Recurring prices, compared with a model that asks the C library for offsets of time zones (Calendar.pm).
+# The test compares recurring prices with a model that asks the C library for offsets of time zones (Calendar.pm).
 #
 # Random calendars of many time zones are compared over random years: the points, and the factor at random instants.
 # Then the clock moves, calendars are added, changed and removed, and points are made, often too late. The timeline
@@ -165,7 +165,7 @@ sub alter_points
 	return;
 }
 
-# Compare a quote for some time from the clock on with the model's timeline as it would be without further changes.
+# Compare a quote for a run that begins at the clock with the model's timeline, as if nothing changed any more.
 sub compare_quote
 {
 	my ($history) = @_;

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# The computation of prices alone: the cost of random allocations over random intervals and per second, and their
-# dominant resource. The test asks sessions that have followed every change, and new sessions.
+# The test checks only the computation of prices: the cost of random allocations over random intervals and per second,
+# and their dominant resource. The test asks sessions that have followed every change, and new sessions.
 #
 use strict;
 use warnings;

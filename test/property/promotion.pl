@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# Promotion by rule, compared with a model: which OPPORTUNISTIC containers become GUARANTEED in a cycle, and in which
-# order.
+# The test compares promotion by rule with a model: which OPPORTUNISTIC containers become GUARANTEED in a cycle, and in
+# which order.
 #
 # Containers arrive in the queues of nodes, wait, are paused, resume and end. Scheduler queues get other rules and
 # other limits, and time passes. The model follows the orders to agents, and adds up how long each container has run.

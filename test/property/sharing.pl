@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# Limits of sharing, compared with a model: how many OPPORTUNISTIC containers an application gets, and which limit
-# refuses the rest.
+# The test compares limits of sharing with a model: how many OPPORTUNISTIC containers an application gets, and which
+# limit refuses the rest.
 #
 # Applications of several users in a hierarchy of queues request containers of several sizes. Containers end, are
 # promoted and demoted, shrink, and arrive from other sources. Limits are added, changed and removed. The model keeps

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 #
-# Slots in the queues of nodes: the room that a node's last report leaves is given out once, whatever sessions ask at
+# Slots in the queues of nodes: the room that a node's last report leaves is allocated once, whichever sessions ask at
 # the same time.
 #
 # In each round some nodes report, and sessions then call allocate_opportunistic() at once: for hosts, racks and any

@@ -129,8 +129,8 @@ sub is_answer
 	return;
 }
 
-# Return the events of a container in an order of arrival, and of a wrong container sometimes only a
-# part.
+# Return the events of a container in an order of arrival. Of a wrong container, sometimes return
+# only some events.
 sub arrival
 {
 	my ($whole, $start, @others) = @_;

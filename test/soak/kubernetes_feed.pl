@@ -311,7 +311,7 @@ run_pod('pod-11', 'n1', 444, 88);
 begin_connector(0);
 wait_for('pods that vanished are finished', sub { return has_ended('pod-7') && has_ended('pod-8') && events('pod-11') > 0; });
 
-# A comparison that would finish too many pods.
+# A comparison that would finish too many pods waits.
 wait_for('the leader renews its Lease', sub { return command('lease')->{spec}{renewTime} gt $renewed; });
 kill_program('yquota-0');
 $renewed = command('lease')->{spec}{renewTime};

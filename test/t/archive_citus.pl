@@ -161,7 +161,7 @@ my ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archiv
 
 like($refusal, qr/distributed table "public.plain" has no columns "cluster" of type text and "stretch" of type integer.*HINT:  ALTER TABLE public.plain ADD COLUMN/s,
 	'a distributed table without the columns cluster and stretch is refused');
-# the ledger has rows of the next segment that this database did not write
+# the ledger has rows of the next segment, which this database did not write
 $books->safe_psql('postgres', q(INSERT INTO public.ledger (container_id, project, amount, cluster, stretch) VALUES ('theirs', 'lab', 1, 'north', 3)));
 ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('public.ledger', 'infinity')));
 like($refusal, qr/table "public.ledger" has other rows of segment 3 of cluster "north"/, 'a call does not add to the rows of another cluster of this name');

@@ -162,7 +162,7 @@ foreach my $edge (split /\n/, $node->safe_psql('viewed', <<~'SQL'))
 	$edges{$object}{$referenced} = $times;
 }
 
-# paths(OBJECT): return how many paths begin at an object, without the first way around a cycle.
+# paths(OBJECT): return how many paths begin at an object. A path into a cycle is not followed further.
 sub paths
 {
 	my ($object) = @_;

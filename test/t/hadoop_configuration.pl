@@ -61,7 +61,7 @@ sub some
 # Blanks that Hadoop trims
 sub padded { return pick('', ' ', "\n\t", '  ') . $_[0] . pick('', ' ', "\n"); }
 
-# (as exported, as spelled) by notation
+# values by notation, each as export writes it and in another spelling
 my %value_of = (
 	capacity => sub {
 		my $percent = int(rand(800)) / 8;

@@ -131,7 +131,7 @@ for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 {
 	if ($round > 0 && $round % 8 == 0)
 	{
-		# the books would grow, and verify() would take longer and longer
+		# otherwise the books would grow, and verify() would take longer and longer
 		$session->quit;
 		make_books($node, 'books', 'control');
 		open_session();

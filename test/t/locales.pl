@@ -230,7 +230,7 @@ foreach my $database ('plain', 'odd')
 }
 
 learn_types($node, 'plain');
-# settled_after() returns any one of several containers, which depends on the plan.
+# settled_after() returns one of several containers; the plan decides which one.
 my @functions = grep { $_->{name} ne 'yquota_internal.settled_after' } functions($node, 'plain');
 %is_transaction = map { $_->{name} => 1 } grep { $_->{result} eq 'xid8' } @functions;
 my @names = (statements(),

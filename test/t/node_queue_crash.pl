@@ -3,8 +3,8 @@
 #
 # After each crash every answer that an agent received is still true. Containers that an agent was told to start are
 # running or have run, and no container was told to start twice. Running containers of which no agent was told are in
-# the work of their node. Queues are as long as the nodes were told. No node runs more than it has room for, and
-# verify() finds no fault. In the end every container that arrived has run or was dropped, and has left.
+# the work of their node. The lengths of queues are those that the nodes were told. No node runs more than it has room
+# for, and verify() finds no fault. In the end every container that arrived has run or was dropped, and has left.
 #
 # NODE_QUEUE_SEED repeats the calls of clients and the order of kills, but not their exact timing.
 
