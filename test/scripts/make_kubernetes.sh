@@ -1,29 +1,78 @@
 #!/bin/bash
 # make_kubernetes.sh [cached]
 #
-# Build etcd and the API server of Kubernetes for the test of the connector (test/soak/kubernetes_feed.pl). Their Go
-# modules in test/kubernetes name the versions. The programs are kept in the user's cache directory, by their versions,
-# so that another checkout finds them. They are copied to build/kubernetes, because the server's account cannot read
-# that directory. With "cached", the script builds nothing, and fails if a program is not in the cache.
+# Build a control plane of Kubernetes for the tests of the connector (test/t/KubernetesCluster.pm). It has etcd, the API
+# server, the scheduler, the controller manager, and Kueue. Module files in test/kubernetes name the versions: etcd.mod
+# that of etcd, go.mod the newest Kubernetes, and 1.35.mod Kueue and the oldest Kubernetes that the connector supports.
+# The programs are kept in the user's cache directory, by their versions, so that another checkout finds them. They are
+# linked below build/kubernetes, because the server's account cannot read that directory.
+#
+# With "cached", the script builds nothing. It names each program that is not in the cache, and fails if there is one.
+# Tests that need such a program count as skipped.
 
 . "$(dirname "$0")/common.sh"
 
+# name below build/kubernetes, module file, package
+programs=(
+	'etcd etcd.mod go.etcd.io/etcd/server/v3'
+	'kube-apiserver go.mod k8s.io/kubernetes/cmd/kube-apiserver'
+	'kube-scheduler go.mod k8s.io/kubernetes/cmd/kube-scheduler'
+	'kube-controller-manager go.mod k8s.io/kubernetes/cmd/kube-controller-manager'
+	'kueue 1.35.mod sigs.k8s.io/kueue/cmd/kueue'
+	'kube-apiserver-1.35 1.35.mod k8s.io/kubernetes/cmd/kube-apiserver'
+	'kube-scheduler-1.35 1.35.mod k8s.io/kubernetes/cmd/kube-scheduler'
+	'kube-controller-manager-1.35 1.35.mod k8s.io/kubernetes/cmd/kube-controller-manager'
+)
+
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/yquota/kubernetes
 directory=$("$top/test/scripts/build_dir.sh")/kubernetes
+modules=$top/test/kubernetes
 as_server mkdir -p "$directory"
 
-# version_of PROGRAM: print the required version of the module that has the program.
-version_of() { sed -nE 's,.*(etcd/server/v3|k8s\.io/kubernetes) (v[0-9.]+)$,\2,p' "$top/test/kubernetes/$1/go.mod"; }
+# version_of PACKAGE FILE: print the version that the module file requires of the package's module.
+version_of() { sed -nE "s,.*\b${1%/cmd/*} (v[0-9.]+)( // indirect)?\$,\1,p" "$modules/$2" | head -n 1; }
 
-for program in etcd kube-apiserver; do
-	built=$cache/$program-$(version_of "$program")
-	if [ ! -x "$built" ]; then
-		[ "${1:-}" != cached ] || die "$program $(version_of "$program") is not in the cache; build it with make kubernetes"
-		command -v go >/dev/null || die 'go is not installed'
-		say "building $program $(version_of "$program"), which takes minutes"
-		mkdir -p "$cache"
-		(cd "$top/test/kubernetes/$program" && go build -trimpath -ldflags=-s -o "$built.new" .) || die "$program does not build"
+# build FILE PACKAGE VERSION TARGET: build a package. The programs of Kubernetes answer and compare this version.
+build()
+{
+	local minor=${3#v1.} version=k8s.io/component-base/version
+
+	command -v go >/dev/null || { say 'go is not installed'; return 1; }
+	mkdir -p "$cache"
+	(cd "$modules" && go build -modfile="$1" -trimpath -o "$4.new" \
+		-ldflags="-s -X $version.gitVersion=$3 -X $version.gitMajor=1 -X $version.gitMinor=${minor%.*}" "$2") || return
+	mv "$4.new" "$4"
+}
+
+# kueue_manifests VERSION: put Kueue's manifests below build/kubernetes.
+kueue_manifests()
+{
+	local built=$cache/kueue-config-$1
+
+	if [ ! -e "$built" ]; then
+		cp -r --no-preserve=mode "$(cd "$modules" && go list -modfile=1.35.mod -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config" "$built.new"
 		mv "$built.new" "$built"
 	fi
-	cmp -s "$built" "$directory/$program" || install -m 755 "$built" "$directory/$program"
+	rm -rf "$directory/kueue-config"
+	cp -r "$built" "$directory/kueue-config"
+}
+
+status=0
+for line in "${programs[@]}"; do
+	read -r name file package <<<"$line"
+	version=$(version_of "$package" "$file")
+	built=$cache/${name%-1.35}-$version
+	if [ ! -x "$built" ] && [ "${1:-}" = cached ]; then
+		say "$name $version is not in the cache; build it with make kubernetes"
+		rm -f "$directory/$name"
+		status=1
+		continue
+	fi
+	if [ ! -x "$built" ]; then
+		say "building $name $version, which takes minutes"
+		build "$file" "$package" "$version" "$built" || { say "$name does not build"; status=1; continue; }
+	fi
+	[ "$directory/$name" -ef "$built" ] || ln -f "$built" "$directory/$name" 2>/dev/null || install -m 755 "$built" "$directory/$name"
+	[ "$name" != kueue ] || kueue_manifests "$version"
 done
+exit $status
