@@ -74,7 +74,7 @@ help:
 	@echo 'make demo-stop        stop the server of the demonstration'
 	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'
 	@echo 'make citus            bring and build Citus for the tests and the bench that use it (CITUS_SOURCE=its repository or a copy)'
-	@echo 'make kubernetes       build the programs of Kubernetes that a test of its connector needs (Go; the test is part of "make soak")'
+	@echo 'make kubernetes       build the programs of Kubernetes that tests of its connector need (Go; the tests are part of "make soak")'
 	@echo "make oracle           record decisions of Hadoop's own scheduler (ORACLE_AREAS, ORACLE_SEED, ORACLE_COUNT; test/oracle/README.md)"
 	@echo "make oracle-bench     time rounds of Hadoop's preemption in a large cluster (ORACLE_BENCH=10000 nodes, which takes 8 GB)"
 	@echo 'make oracle-compare   play recorded decisions again in Hadoop (ORACLE_COMPARE=10 of each area, ORACLE_RECORDED=directory)'

@@ -1,11 +1,12 @@
 #!/bin/bash
 # make_kubernetes.sh [cached]
 #
-# Build a control plane of Kubernetes for the tests of the connector (test/t/KubernetesCluster.pm). It has etcd, the API
-# server, the scheduler, the controller manager, and Kueue. Module files in test/kubernetes name the versions: etcd.mod
-# that of etcd, go.mod the newest Kubernetes, and 1.35.mod Kueue and the oldest Kubernetes that the connector supports.
-# The programs are kept in the user's cache directory, by their versions, so that another checkout finds them. They are
-# linked below build/kubernetes, because the server's account cannot read that directory.
+# Build a control plane of Kubernetes for the tests of the connector (test/t/KubernetesCluster.pm). It has etcd, the
+# API server, the scheduler, the controller manager, and Kueue. Module files in test/kubernetes name the versions.
+# etcd.mod has that of etcd, and go.mod that of the newest Kubernetes. 1.35.mod has that of Kueue, and of the oldest
+# Kubernetes that the connector supports. The programs are kept in the user's cache directory, by their versions, so
+# that another checkout finds them. They are linked below build/kubernetes, because the server's account cannot read
+# that directory.
 #
 # With "cached", the script builds nothing. It names each program that is not in the cache, and fails if there is one.
 # Tests that need such a program count as skipped.

@@ -112,8 +112,8 @@ fi
 if [[ " ${tests[*]} " == *" test/t/archive_citus.pl "* ]]; then
 	"$top/test/scripts/make_citus.sh" || say 'Citus cannot be had here: its tests are skipped'
 fi
-if [[ " ${tests[*]} " == *" test/soak/kubernetes_feed.pl "* ]]; then
-	"$top/test/scripts/make_kubernetes.sh" cached || say 'The control plane of Kubernetes is not built: its test is skipped'
+if [[ " ${tests[*]} " == *" test/soak/kubernetes_"* ]]; then
+	"$top/test/scripts/make_kubernetes.sh" cached || say 'Tests that need these programs are skipped'
 fi
 begin_testing soak ${SOAK_SHORT:+short_soak}
 

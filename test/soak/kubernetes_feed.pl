@@ -3,136 +3,71 @@
 # database is down, and while connectors are killed: first the leader, whose replica takes over, and later both. A
 # comparison that would finish too many pods waits for a person. A node is partitioned, which ends nothing, and is then
 # lost. A separate account has the times and sizes of all pods, and every charge agrees with it to the last digit.
+# Finally, the golden pods get the same rows and costs with the oldest Kubernetes that the connector supports.
 
 use strict;
 use warnings;
 
-use Cwd qw(getcwd);
 use FindBin;
 use lib "$FindBin::RealBin/../t";
-use IPC::Open2;
-use JSON::PP;
-use PostgreSQL::Test::Cluster;
+use KubernetesCluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
-use WorkerNode;
 
-use constant { LEASE_S => 4, GIVE_UP_S => 240, OBSERVED_WITHIN_S => 30, FILLERS => 12 };
+use constant { LEASE_S => KubernetesCluster::LEASE_S, OBSERVED_WITHIN_S => 30, FILLERS => 12 };
 
-my $programs = "$ENV{YQUOTA_STAGE}/../kubernetes";
-plan skip_all => 'go is not installed' if system('command -v go >/dev/null') != 0;
-my $directory = PostgreSQL::Test::Utils::tempdir;
-my $source = "$directory/source";
-system_or_bail('cp', '-r', getcwd() . '/src/connectors/kubernetes', $source);
-my ($wanted) = slurp_file("$source/go.mod") =~ /^go 1\.([0-9]+)/m;
-my ($found) = `go env GOVERSION` =~ /^go1\.([0-9]+)/;
-plan skip_all => "go 1.$wanted is not installed" if $found < $wanted;
-foreach my $program (qw(etcd kube-apiserver))
+my $cluster = KubernetesCluster->new;
+
+sub sql { return $cluster->sql($_[0]); }
+
+sub lines { return $cluster->lines($_[0]); }
+
+sub command { return $cluster->command(@_); }
+
+sub wait_for { return $cluster->wait_for(@_); }
+
+sub kill_program { return $cluster->end($_[0], 'KILL'); }
+
+# form(CLUSTER, AMOUNTS): return an allocation as the cluster's server writes it.
+sub form { return $_[0]->sql("SELECT yquota.resource '[$_[1]]'"); }
+
+# check_golden(CLUSTER, GOLDEN): check rows and costs of the golden pods. The rows name the UIDs that the API server
+# has given.
+sub check_golden
 {
-	plan skip_all => "$program is not built: run make kubernetes" if !-x "$programs/$program";
-}
+	my ($on, $golden) = @_;
+	my (@expected, %cost);
 
-my (%pid, $cluster_said, $cluster_told);
-
-# The cluster stops its own programs when there are no more commands.
-END
-{
-	my $status = $?;
-	my $cluster = delete $pid{cluster};
-
-	kill 'KILL', values %pid;
-	close $cluster_told if $cluster_told;
-	waitpid $cluster, 0 if $cluster;
-	$? = $status;
-}
-
-system_or_bail('go', "-C=$source", 'build', '-buildvcs=false', '-o', "$directory/", '.', './testcluster');
-
-my $node = new_node('books', q(listen_addresses = '127.0.0.1'));
-$node->safe_psql('postgres', 'CREATE DATABASE work');
-$node->safe_psql('work', <<'SQL');
-CREATE EXTENSION IF NOT EXISTS yquota;
-CREATE ROLE feeder LOGIN;
-SELECT yquota.allow_role('feeder', 'operator');
-INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES
-	('cpu-milli', 'GENERAL', 1, 1000), ('nvidia.com/gpu', 'GPU', 10, 1);
-INSERT INTO yquota.project (name) VALUES ('science'), ('shop'), ('Not a name of Kubernetes');
-INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('science', 1000000.125, 'a year of work');
-SQL
-
-sub sql { return $node->safe_psql('work', $_[0]); }
-
-sub lines { return map { [ split /\|/, $_, -1 ] } split /\n/, sql($_[0]); }
-
-# form(AMOUNTS): return an allocation as the server writes it.
-sub form { return sql("SELECT yquota.resource '[$_[0]]'"); }
-
-# Start a program whose errors go to a file.
-sub begin
-{
-	my ($name, @command) = @_;
-	my $out = "$directory/$name.out";
-
-	append_to_file($out, '');
-	my $pid = fork // die "cannot fork: $!";
-	if ($pid == 0)
+	$on->wait_for('the rows of the golden pods arrive', sub { return $on->sql("SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER_FINISH'") == 8; });
+	foreach my $want (@$golden)
 	{
-		open STDOUT, '>>', $out or die "cannot write: $!";
-		open STDERR, '>&', \*STDOUT or die "cannot redirect: $!";
-		exec @command or die "cannot run $command[0]: $!";
+		my %uid = (%{ $want->{owners} // {} }, $want->{golden}{pod}{metadata}{name} => $want->{uid});
+
+		$cost{ $want->{uid} } = $want->{golden}{cost} if @{ $want->{golden}{rows} // [] };
+		foreach my $row (@{ $want->{golden}{rows} // [] })
+		{
+			my $application = $row->{application_id} // '';
+			$application =~ s{([^/]+)$}{$uid{$1}};
+			my $amounts = $row->{allocation} // {};
+			push @expected, join '|', $row->{event}, $want->{uid}, $row->{occurred_at}, $row->{project} // '', $application, $row->{username} // '',
+			  $row->{queue} // '', $row->{node} // '', (defined $row->{allocation} ? form($on, join ',', map { "$_=$amounts->{$_}" } sort keys %$amounts) : ''),
+			  $row->{execution_type} // '', $row->{exit_status} // '';
+		}
 	}
-	$pid{$name} = $pid;
+	is_deeply([ sort split /\n/, $on->sql(<<'SQL') ], [ sort @expected ], 'golden pods become their rows');
+SELECT event, container_id, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), project, application_id, username, queue, node,
+	   allocation, execution_type, exit_status
+FROM yquota.container_event WHERE event <> 'QUOTA_COMPUTE'
+SQL
+	is_deeply({ map { $_->[0] => $_->[1] } $on->lines('SELECT container_id, trim_scale(cost) FROM yquota.container_cost') },
+		\%cost, 'golden pods cost what their file says');
 	return;
 }
 
-sub kill_program
-{
-	my ($name) = @_;
-
-	kill 'KILL', $pid{$name};
-	waitpid delete $pid{$name}, 0;
-	return;
-}
-
-# command(WORD...): tell the cluster a command, and return its answer.
-sub command
-{
-	syswrite $cluster_told, "@_\n" or die "could not tell the cluster: $!";
-	return answer();
-}
-
-sub answer
-{
-	my $line = readline $cluster_said;
-
-	return decode_json("[$line]")->[0] if defined $line;
-	diag(scalar slurp_file("$directory/cluster.err"));
-	BAIL_OUT('the control plane has ended');
-}
-
-# wait_for(NAME, CONDITION): wait until the condition holds.
-sub wait_for
-{
-	my ($name, $condition) = @_;
-	my $end = time + GIVE_UP_S;
-
-	sleep 0.1 while !$condition->() && time < $end;
-	my $holds = ok($condition->(), $name);
-	diag(map { "$_:\n" . substr(slurp_file("$directory/$_.out"), -3000) } grep { -e "$directory/$_.out" } 'yquota-0', 'yquota-1') if !$holds;
-	return;
-}
-
-# The control plane.
-open my $errors, '>', "$directory/cluster.err" or die "cannot write: $!";
-open my $saved, '>&', \*STDERR or die "cannot keep standard error: $!";
-open STDERR, '>&', $errors or die "cannot redirect standard error: $!";
-$ENV{KUBEBUILDER_ASSETS} = $programs;
-$pid{cluster} = open2($cluster_said, $cluster_told, "$directory/testcluster", "$source/deploy", $directory);
-open STDERR, '>&', $saved or die "cannot restore standard error: $!";
-is(answer(), 'ready', 'the control plane runs');
 # The unit tests run while this test waits.
-begin('unit', 'go', "-C=$source", 'test', '-vet=off', './...');
+my $source = $cluster->source;
+$cluster->begin('unit', 'go', "-C=$source", 'test', '-vet=off', './...');
 my $golden = command('golden');
 command('node', $_, 'True') foreach qw(n1 n2);
 
@@ -147,64 +82,14 @@ my @resources = qw(-/pods -/pods/status -/pods/eviction -/pods/binding -/pods/ex
 my @rights = map { my $resource = $_; map { my $verb = $_; map { "$verb $resource $_" } '-', 'yquota' } qw(get list watch create update patch delete) } @resources;
 is_deeply([ grep { command('may', $_) } @rights ], [ grep { $right{$_} || $right{ s/yquota\z/-/r } } @rights ], 'the manifests give these rights and no others');
 
-# The connector, twice.
-mkdir "$directory/spool-$_" or die "cannot make a directory: $!" foreach 0, 1;
-sub begin_connector
-{
-	my ($number) = @_;
-	my $settings = "$directory/settings-$number.yaml";
-
-	if (!-e $settings)
-	{
-		append_to_file($settings, slurp_file("$source/golden/settings.yaml") . <<"YAML");
-spool: {directory: $directory/spool-$number}
-lease: {namespace: yquota, duration: @{[LEASE_S]}s}
-compute_interval: 1s
-balance_interval: 1s
-listen: "127.0.0.1:0"
-YAML
-	}
-	local @ENV{qw(POD_NAME PGHOST PGPORT PGUSER PGDATABASE)} = ("yquota-$number", '127.0.0.1', $node->port, 'feeder', 'work');
-	begin("yquota-$number", "$directory/kubernetes", '--settings', $settings, '--kubeconfig', "$directory/connector.kubeconfig");
-	return;
-}
-
 # A dry run prints rows.
-{
-	local $ENV{POD_NAME} = 'dry';
-	begin('dry', "$directory/kubernetes", '--dry-run', '--settings', "$source/golden/settings.yaml", '--kubeconfig', "$directory/connector.kubeconfig");
-	my $rows = sub { return scalar(() = slurp_file("$directory/dry.out") =~ /^\{"event":"CONTAINER_/mg); };
-	wait_for('a dry run prints the rows of the golden pods', sub { return $rows->() == 16; });
-	kill_program('dry');
-}
+$cluster->run_connector('dry', '--dry-run', '--settings', "$source/golden/settings.yaml");
+wait_for('a dry run prints the rows of the golden pods', sub { return 16 == scalar(() = $cluster->output('dry') =~ /^\{"event":"CONTAINER_/mg); });
+kill_program('dry');
 is(sql('SELECT count(*) FROM yquota.container_event'), 0, 'a dry run sends nothing');
 
-begin_connector(0);
-wait_for('the rows of the golden pods arrive', sub { return sql("SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER_FINISH'") == 8; });
-
-# The rows of a golden pod name the UIDs that the API server has given.
-my (@expected, %cost);
-foreach my $want (@$golden)
-{
-	my %uid = (%{ $want->{owners} // {} }, $want->{golden}{pod}{metadata}{name} => $want->{uid});
-
-	$cost{ $want->{uid} } = $want->{golden}{cost} if @{ $want->{golden}{rows} // [] };
-	foreach my $row (@{ $want->{golden}{rows} // [] })
-	{
-		my $application = $row->{application_id} // '';
-		$application =~ s{([^/]+)$}{$uid{$1}};
-		my $amounts = $row->{allocation} // {};
-		push @expected, join '|', $row->{event}, $want->{uid}, $row->{occurred_at}, $row->{project} // '', $application, $row->{username} // '', $row->{queue} // '',
-		  $row->{node} // '', (defined $row->{allocation} ? form(join ',', map { "$_=$amounts->{$_}" } sort keys %$amounts) : ''), $row->{execution_type} // '',
-		  $row->{exit_status} // '';
-	}
-}
-is_deeply([ sort split /\n/, sql(<<'SQL') ], [ sort @expected ], 'golden pods become their rows');
-SELECT event, container_id, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), project, application_id, username, queue, node,
-	   allocation, execution_type, exit_status
-FROM yquota.container_event WHERE event <> 'QUOTA_COMPUTE'
-SQL
-is_deeply({ map { $_->[0] => $_->[1] } lines('SELECT container_id, trim_scale(cost) FROM yquota.container_cost') }, \%cost, 'golden pods cost what their file says');
+$cluster->begin_connector(0);
+check_golden($cluster, $golden);
 is(sql("SELECT DISTINCT tags FROM yquota.application_tags WHERE application_id LIKE 'Pod/lab/pi-driver/%'"), '{"account": "spark"}', 'an application has the tags of its pod');
 is(sql("SELECT string_agg(name || state, ' ' ORDER BY name) FROM yquota.node WHERE total OPERATOR(yquota.=) '[cpu-milli=64000,memory-mb=262144]'"), 'n1RUNNING n2RUNNING',
 	'the nodes are known');
@@ -278,7 +163,7 @@ run_pod("filler-$_", 'n1', 10, 16) foreach 1 .. FILLERS;
 run_pod("pod-$_", 'n1', 250 * $_, 100 * $_) foreach 1 .. 9;
 run_pod("far-$_", 'n2', 500, 64) foreach 1, 2;
 wait_for('pods that run are charged', sub { return sql('SELECT count(*) FROM yquota.container') == FILLERS + 11; });
-begin_connector(1);
+$cluster->begin_connector(1);
 resize_pod('pod-1', 700);
 wait_for('a resize arrives', sub { return scalar(events('pod-1')) == 2; });
 end_pod('pod-2');
@@ -286,7 +171,7 @@ delete_pod('pod-3');
 wait_for('ends arrive', sub { return has_ended('pod-2') && has_ended('pod-3'); });
 
 # The database is down. Then the leader is killed, and a pod vanishes before the other replica leads.
-$node->stop('immediate');
+$cluster->books->stop('immediate');
 end_pod('pod-4');
 resize_pod('pod-5', 2000);
 run_pod('pod-10', 'n1', 333, 77);
@@ -294,9 +179,9 @@ sleep LEASE_S / 4;
 kill_program('yquota-0');
 delete_pod('pod-6');
 wait_for('the other replica leads', sub { return command('lease')->{spec}{holderIdentity} eq 'yquota-1'; });
-$node->start;
+$cluster->books->start;
 wait_for('what happened meanwhile arrives', sub { return has_ended('pod-4') && has_ended('pod-6') && events('pod-10') > 0 && events('pod-5') > 1; });
-begin_connector(0);
+$cluster->begin_connector(0);
 my $unready = command('node', 'n2', 'Unknown')->{status}{conditions}[0]{lastTransitionTime};
 $live{$_}{end} = $unready foreach 'far-1', 'far-2';
 
@@ -308,7 +193,7 @@ delete_pod('pod-7');
 $live{'pod-7'}{end_exactly} = $renewed;
 end_pod('pod-8');
 run_pod('pod-11', 'n1', 444, 88);
-begin_connector(0);
+$cluster->begin_connector(0);
 wait_for('pods that vanished are finished', sub { return has_ended('pod-7') && has_ended('pod-8') && events('pod-11') > 0; });
 
 # A comparison that would finish too many pods waits.
@@ -320,7 +205,7 @@ foreach (1 .. 5)
 	delete_pod("filler-$_");
 	$live{"filler-$_"}{end_exactly} = $renewed;
 }
-begin_connector(0);
+$cluster->begin_connector(0);
 wait_for('a comparison waits for a person', sub { return sql("SELECT problem FROM yquota.feed_status WHERE source = 'kubernetes'") =~ /would finish 5 of 19 pods/; });
 ok(!(grep { has_ended("filler-$_") } 1 .. FILLERS), 'until then nothing is finished');
 command('allow', 4);
@@ -391,23 +276,31 @@ wait_for('the balance of a project that is gone is removed', sub { return $writt
 # The rest of the spool of a replica that did not lead changes nothing.
 my $books = 'SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project';
 my $before = sql($books);
-my $told = sub { my ($what) = @_; return scalar(() = slurp_file("$directory/yquota-1.out") =~ /$what/g); };
+my $told = sub { my ($what) = @_; return scalar(() = $cluster->output('yquota-1') =~ /$what/g); };
 my ($listed, $compared) = map { $told->($_) } '"listed","resource":"pods"', 'the books are compared';
-begin_connector(1);
+$cluster->begin_connector(1);
 wait_for('the other replica starts again', sub { return $told->('"listed","resource":"pods"') > $listed; });
-kill 'TERM', $pid{'yquota-0'};
-waitpid delete $pid{'yquota-0'}, 0;
-is($?, 0, 'a connector ends when it is told to');
+is($cluster->end('yquota-0', 'TERM'), 0, 'a connector ends when it is told to');
 wait_for('the other replica leads at once', sub { return command('lease')->{spec}{holderIdentity} eq 'yquota-1'; });
 wait_for('the other replica compares the books', sub { return $told->('the books are compared') > $compared; });
 is(sql($books), $before, 'events that are sent again change nothing');
 
-waitpid delete $pid{unit}, 0;
-is($?, 0, 'the unit tests pass') or diag(scalar slurp_file("$directory/unit.out"));
+is($cluster->end('unit'), 0, 'the unit tests pass') or diag($cluster->output('unit'));
 
 kill_program('yquota-1');
-close $cluster_told;
-waitpid delete $pid{cluster}, 0;
-is($?, 0, 'the control plane ends');
-$node->stop;
+$cluster->stop;
+
+# The oldest Kubernetes that the connector supports.
+SKIP:
+{
+	my $lacks = KubernetesCluster::lacks('1.35');
+
+	skip $lacks, 1 if $lacks;
+	my $oldest = KubernetesCluster->new(version => '1.35');
+	my $pods = $oldest->command('golden');
+	$oldest->begin_connector(0);
+	check_golden($oldest, $pods);
+	$oldest->end('yquota-0', 'KILL');
+	$oldest->stop;
+}
 done_testing();
