@@ -75,10 +75,10 @@ extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
 /* Columns of an entry about usage.  Names are the bytes of texts. */
 enum
 {
-	YQ_USAGE_QUEUE,				/* NULL in rows about nodes */
-	YQ_USAGE_LABEL,				/* NULL in rows about nodes */
-	YQ_USAGE_USERNAME,			/* NULL in rows about nodes */
-	YQ_USAGE_NODE,				/* NULL in rows about queues */
+	YQ_USAGE_QUEUE,				/* queue; NULL in rows about nodes */
+	YQ_USAGE_LABEL,				/* node label; NULL in rows about nodes */
+	YQ_USAGE_USERNAME,			/* user; NULL in rows about nodes */
+	YQ_USAGE_NODE,				/* node; NULL in rows about queues */
 	YQ_USAGE_OPPORTUNISTIC,		/* NULL for GUARANTEED containers */
 	YQ_USAGE_ALLOCATION,		/* the bytes of a resource */
 	YQ_USAGE_CONTAINERS,		/* a number of one limb */

@@ -38,7 +38,7 @@ typedef struct varlena YqResource;
 /* An entry that has been read from a vector. */
 typedef struct YqResourceEntry
 {
-	const char *name;			/* not terminated; points into the vector or to a constant */
+	const char *name;			/* name, not terminated; points into the vector or to a constant */
 	int			name_length;
 	int64		amount;			/* native units */
 } YqResourceEntry;

@@ -57,7 +57,7 @@ typedef struct ResourceParser
 	const char *input;			/* the whole text; NULL for type jsonb */
 	Jsonb	   *json;			/* the whole document; NULL for text that is not JSON */
 	const char *p;				/* next character of the text */
-	Node	   *escontext;		/* receives soft errors, or NULL */
+	Node	   *escontext;		/* context that receives soft errors, or NULL */
 	int			count;
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 } ResourceParser;
@@ -153,7 +153,7 @@ not_whole_hint(Token name, Token amount)
 {
 	char		last = amount.start[amount.length - 1];
 
-	/* Kubernetes has the names cpu and memory */
+	/* cpu is the name of cores in Kubernetes */
 	if (name_is(name, "vcores") || name_is(name, "cpu"))
 		return errhint("Use \"%s\" for fractions of a core: {\"%s\": \"500m\"} is half a core.", "cpu-milli", "cpu-milli");
 	if (name_is(name, "yarn.io/gpu"))

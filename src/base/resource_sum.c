@@ -26,14 +26,14 @@
 
 typedef struct SumEntry
 {
-	const char *name;			/* in the memory of the state, or constant */
+	const char *name;			/* name in the memory of the aggregate's state, or a constant */
 	int			name_length;
 	int128		amount;			/* may be zero */
 } SumEntry;
 
 struct YqResourceSum
 {
-	MemoryContext context;		/* contains the entries and names */
+	MemoryContext context;		/* memory context of the entries and names */
 	int64		rows;			/* number of vectors in the sum */
 	int			count;
 	int			capacity;

@@ -128,8 +128,8 @@ typedef struct EventSource
 {
 	AttrNumber	arrival;		/* attribute number of the statement's number, or 0 */
 	Tuplestorestate *store;
-	Tuplesortstate *sort;		/* NULL when the rows in the store are in order */
-	TupleTableSlot *slots[2];	/* used alternately, to read one row ahead */
+	Tuplesortstate *sort;		/* sorted rows; NULL when the rows in the store are in order */
+	TupleTableSlot *slots[2];	/* slots that are used alternately, to read one row ahead */
 	MemoryContext contexts[2];	/* values read from the slots' rows; reset before the next row */
 	int			next_slot;
 } EventSource;

@@ -53,7 +53,7 @@ typedef struct YqChange
 	bool		repeated_start; /* the event was a START with a new allocation */
 	int64		event_id;		/* number of the event; 0 if the event has no number */
 	bool		is_new;			/* not recorded yet */
-	bool		is_relabel;		/* not an event: the label of the node changed */
+	bool		is_relabel;		/* the change is not an event: the label of the node changed */
 } YqChange;
 
 typedef struct YqContainerLife
@@ -71,7 +71,7 @@ typedef struct YqContainerLife
 	int			change_count;
 	int			change_room;
 	int			change_gap;		/* number of the change before which the gap lies */
-	YqChange   *changes;		/* in time order around a gap; see yq_container_life_change() */
+	YqChange   *changes;		/* changes in time order around a gap; see yq_container_life_change() */
 	const YqResource *last_allocation;	/* last allocation that a change has set; NULL until it is needed */
 	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until it is needed */
 	bool		finished;
@@ -107,7 +107,7 @@ typedef struct YqSegment
 
 typedef enum YqMerge
 {
-	YQ_MERGE_ACCEPTED,			/* new, and now merged into the life */
+	YQ_MERGE_ACCEPTED,			/* the event was new, and has been merged into the life */
 	YQ_MERGE_KNOWN,				/* nothing new */
 	YQ_MERGE_BAD				/* see *problem */
 } YqMerge;

@@ -171,7 +171,7 @@ sum_keys_equal(const SumKey *a, const SumKey *b)
 
 struct YqCounters
 {
-	MemoryContext context;		/* contains the sums; reset when the sums are posted */
+	MemoryContext context;		/* memory context of the sums; reset when the sums are posted */
 	int64		pricing_version;
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN if no price was used */
@@ -351,7 +351,7 @@ typedef struct Wanted
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_known;		/* set to false by a change of the table */
+	bool		is_known;		/* has_row is known; a change of the table sets this flag to false */
 	bool		has_row;
 } Wanted;
 

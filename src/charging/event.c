@@ -69,7 +69,7 @@ const YqEventLayout yq_event_deferred = {1, 1 + YQ_EVENT_SECOND_RUN + 1, 1 + YQ_
 /* A cache of enum labels, valid until the table that stores them changes. */
 static YqEventLabels cached_labels;
 static bool labels_loaded = false;
-static bool labels_unchanged = false;	/* set to false by a change of the table */
+static bool labels_unchanged = false;	/* a change of container_event sets this flag to false */
 static bool labels_watched = false;
 
 void

@@ -145,7 +145,7 @@ typedef struct YqEvent
 	TimestampTz recorded_at;
 	YqContainerRole role;
 	YqAnswer	is_running;
-	int64		event_id;		/* 0 if the event was logged before events had numbers */
+	int64		event_id;		/* number of the event; 0 if the event was logged before events had numbers */
 	int64		arrival;		/* number of the statement for a deferred event; otherwise 0 */
 	text	   *sent_by;		/* role that sent a deferred or waiting event; NULL if it is not known */
 

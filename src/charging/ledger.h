@@ -70,7 +70,7 @@ typedef struct YqCharge
 	bool		has_exit_status;
 	int32		exit_status;
 	int64		padding;		/* missing run time, in microseconds; 0 for segments */
-	text	   *dominant;		/* NULL when the amount is zero */
+	text	   *dominant;		/* dominant resource; NULL when the amount is zero */
 	YqWide		amount;
 	bool		is_free;		/* is in the free window of a preempted container */
 	YqWide		given_back;		/* the amount that the row would have if it were not free */

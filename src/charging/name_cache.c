@@ -32,7 +32,7 @@ typedef struct NameCache
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_current;		/* set to false by a change of the table */
+	bool		is_current;		/* the cached names are current; a change of the table sets this flag to false */
 	MemoryContext context;
 	HTAB	   *names;
 } NameCache;

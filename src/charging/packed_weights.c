@@ -251,7 +251,7 @@ yq_sql_merge_weights(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 2; i++)
 		more[i] = yq_weights_next(&readers[i], &class_ids[i], &weights[i]);
 
-	/* each entry has at least two bytes */
+	/* divide by two, because each entry has at least two bytes */
 	packed = begin_packed(&writer,
 						  (VARSIZE_ANY_EXHDR(a) + VARSIZE_ANY_EXHDR(b)) / 2 * MAX_ENTRY_BYTES);
 	while (more[0] || more[1])

@@ -264,7 +264,7 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 
 typedef struct Claim
 {
-	YqIndexScan *scan;			/* NULL when no other transaction can have claimed the container */
+	YqIndexScan *scan;			/* scan for a claim; NULL when no other transaction can have claimed the container */
 	const text *container_id;
 	bool		is_taken;
 } Claim;

@@ -30,10 +30,10 @@ typedef struct RecordsPlan
 {
 	int			charge_count;
 	YqCharge   *charges;		/* charges that should be in effect in the ledger */
-	bool	   *is_posted;		/* for each planned charge: true if the ledger has it already */
-	bool	   *stays;			/* for each loaded row: true if it stays in effect */
+	bool	   *is_posted;		/* for each planned charge: true if the ledger already has the charge */
+	bool	   *stays;			/* for each loaded row: true if the row stays in effect */
 	bool		runs;
-	YqContainer container;		/* valid if the container runs */
+	YqContainer container;		/* row of the running container; valid if the container runs */
 	bool		container_changes;
 } RecordsPlan;
 

@@ -28,7 +28,7 @@ typedef struct YqSettler
 	YqBadEventHandler bad_event;
 	void	   *argument;
 	MemoryContext container_context;	/* reset after each container */
-	MemoryContext event_context;	/* reset after each appended event */
+	MemoryContext event_context;	/* memory context that is reset after each appended event */
 	bool		anything_waiting;	/* true if event_reject has waiting rows */
 	struct YqStartBatch *batch; /* pending STARTs; see settler.c */
 } YqSettler;
@@ -43,8 +43,8 @@ extern bool yq_settle_events(YqSettler *settler, text *container_id,
 /* The result of voiding a container. */
 typedef struct YqVoided
 {
-	text	   *project;		/* in the caller's memory context */
-	text	   *application_id; /* in the caller's memory context, or NULL */
+	text	   *project;		/* project, in the caller's memory context */
+	text	   *application_id; /* application in the caller's memory context, or NULL */
 	YqWide		amount;			/* total amount of the ledger rows that were in effect */
 	bool		was_running;
 	int32		charges;		/* number of ledger rows so far; later rows have larger numbers */

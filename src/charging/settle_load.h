@@ -37,7 +37,7 @@ extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 typedef struct YqContainerRecords
 {
 	bool		running;
-	YqContainer container;		/* valid if the container is running */
+	YqContainer container;		/* row of the running container; valid if the container is running */
 	int			charge_count;
 	YqCharge   *charges;		/* all ledger rows, in any order */
 	bool	   *in_effect;		/* for each row: true unless it is reversed or reverses another row */

@@ -330,7 +330,7 @@ typedef struct PendingStart
 
 typedef struct YqStartBatch
 {
-	MemoryContext context;		/* contains all pending events; reset when they have been settled */
+	MemoryContext context;		/* memory context of all pending events; reset when they have been settled */
 	bool		is_replay;		/* there were STARTs of finished containers */
 	int			start_count;
 	PendingStart *starts;

@@ -152,8 +152,8 @@ are_in_same_queues(YqApplication *const *before, YqApplication *const *after, in
 }
 
 /*
- * Lock the leaves of the applications, in the common order of locks.  If an application
- * moves before its leaf is locked, repeat.
+ * Lock the leaves of the applications, in the common order of locks.  If an application moves
+ * before its leaf is locked, the function starts again.
  */
 static YqApplication **
 lock_applications(const YqHierarchy *hierarchy, const char **ids, int count)

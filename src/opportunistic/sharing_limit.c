@@ -130,7 +130,7 @@ static struct
 {
 	uint64		generation;		/* generation of the hierarchy for which the limits were read; 0: none have been read */
 	MemoryContext context;
-	ConfiguredLimit *limits;	/* in the order in which limits are checked */
+	ConfiguredLimit *limits;	/* limits, in the order in which they are checked */
 	int			count;
 }			configured;
 

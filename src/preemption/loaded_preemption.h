@@ -71,7 +71,7 @@ typedef struct YqPreemptionLoader
 	HTAB	   *applications;	/* used by preemption_applications.c */
 	HTAB	   *users;			/* used by preemption_applications.c */
 	List	   *found;			/* YqPreemptionApplicationEntry elements; used by preemption_applications.c */
-	HTAB	   *reserved_at;	/* used by preemption_loader.c; NULL: not read yet */
+	HTAB	   *reserved_at;	/* times of reservations, for preemption_loader.c; NULL: not read yet */
 } YqPreemptionLoader;
 
 /* Return the queue of the hierarchy that corresponds to a queue of the state. */

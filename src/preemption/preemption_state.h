@@ -81,7 +81,7 @@ typedef struct YqPreemptionSettings
 	bool		moves_reservations; /* underutilized-preemption.allow-move-reservation */
 	bool		is_lazy;		/* lazy-preemption-enabled */
 	YqCandidateOrder candidate_order;
-	bool		keeps_balance_marks;	/* unlike in Hadoop: see yq_preemption_forget_before() */
+	bool		keeps_balance_marks;	/* keep some marks, unlike Hadoop: see yq_preemption_forget_before() */
 } YqPreemptionSettings;
 
 /*
@@ -93,7 +93,7 @@ typedef struct YqPreemptionQueueLabel
 {
 	int64	   *guaranteed;		/* effective minimum, or absolute_capacity times the size of the partition */
 	int64	   *maximum;		/* effective maximum, or the absolute maximum (1 on a shared label) */
-	int64	   *used;			/* used by containers and reservations */
+	int64	   *used;			/* amounts that containers and reservations use */
 	int64	   *reserved;
 	int64	   *killable;		/* usage of containers that lazy preemption has made killable */
 	int64	   *pending;		/* amounts that are requested, as far as user limits allow (semantics/preemption 2.2) */
@@ -117,10 +117,10 @@ typedef struct YqPreemptionQueue
 	const char *path;
 	int			number;			/* index in the array of queues */
 	struct YqPreemptionQueue *parent;	/* NULL for root */
-	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL: before yq_preemption_prepare() */
+	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL before yq_preemption_prepare() */
 	int			child_count;
 	YqPreemptionQueueLabel *labels; /* by number */
-	int32		relative_priority;	/* 0 unless the parent respects priorities */
+	int32		relative_priority;	/* priority among the siblings; 0 unless the parent respects priorities */
 	bool		is_leaf;
 	bool		is_disabled;	/* disable_preemption of this queue or of an ancestor is set */
 	bool		is_intra_disabled;	/* intra-queue preemption, or all preemption, is disabled for this queue */
@@ -148,7 +148,7 @@ typedef struct YqPreemptionQueue
  */
 typedef struct YqPreemptionUserLabel
 {
-	int64	   *used;			/* used by containers and reservations */
+	int64	   *used;			/* amounts that containers and reservations use */
 	int64	   *limit;			/* user limit that counts all users (YQ_ALL_USERS of leaf_usage.h) */
 
 	/* figures (semantics/preemption 7) */
@@ -174,7 +174,7 @@ typedef struct YqPreemptionUser
  */
 typedef struct YqPreemptionApplicationLabel
 {
-	int64	   *used;			/* used by containers; reservations do not count */
+	int64	   *used;			/* amounts that containers use; reservations do not count */
 	int64	   *master_used;	/* size of the request for the master, even if the master does not run yet */
 	int64	   *pending;		/* sum over the requests of count times size; user limits do not count */
 
@@ -283,7 +283,7 @@ typedef struct YqPreemptionOutcome
 	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN: not marked */
 	TimestampTz kill_at;		/* time at which the wait ends; DT_NOBEGIN: not marked */
 	YqPreemptionNode *node;		/* new node of the reservation, also if the round only observes; NULL: no move */
-	const YqPreemptionFigures *figures; /* NULL if the outcome moves a reservation, or would move it */
+	const YqPreemptionFigures *figures; /* figures; NULL if the outcome moves a reservation, or would move it */
 } YqPreemptionOutcome;
 
 typedef struct YqPreemption
@@ -299,7 +299,7 @@ typedef struct YqPreemption
 	YqPreemptionQueue **queues; /* parents before children, siblings as configured */
 	int			queue_count;
 	int			queue_room;
-	YqPreemptionNode **nodes;	/* by name; until yq_preemption_complete_all(), only nodes of added containers */
+	YqPreemptionNode **nodes;	/* nodes, by name; until yq_preemption_complete_all(), only nodes of added containers */
 	int			node_count;
 	int			node_room;
 	/*

@@ -3,9 +3,9 @@
  * record_preemption.h
  *	  Writes a round of preemption to the tables (semantics/preemption 8).
  *
- * A killed container ends by an event in container_event, so that its charging ends,
- * too.  Before that, the container is read again.  It is not ended if it has ended,
- * grown or moved since the round computed, or if another transaction is changing it.
+ * A killed container ends by an event in container_event, so that its charging ends, too.  Before
+ * that, the container is read again.  The round does not end it if it has already ended, grown or
+ * moved, or if another transaction is changing it.
  *
  *-------------------------------------------------------------------------
  */

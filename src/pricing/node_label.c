@@ -50,7 +50,7 @@ typedef struct NodeEntry
 {
 	YqBytes		key;
 	int			count;
-	LabelPoint *points;			/* in time order; the labels of neighbouring points differ */
+	LabelPoint *points;			/* points in time order; the labels of neighbouring points differ */
 } NodeEntry;
 
 static MemoryContext label_context = NULL;

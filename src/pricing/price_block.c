@@ -32,7 +32,7 @@ typedef enum BlockState
 /* The intervals in which the price ratio left / right of two resources is lowest and highest. */
 typedef struct Extremes
 {
-	int			lowest;			/* -1 when both resources are free in all intervals */
+	int			lowest;			/* interval with the lowest ratio; -1 when both resources are free in all intervals */
 	int			highest;
 } Extremes;
 

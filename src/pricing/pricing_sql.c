@@ -329,8 +329,8 @@ rates_to_jsonb(YqRateClass *rate_class, uint64 weight, TimestampTz at, const YqP
 }
 
 /*
- * Make a JSON object with a key for each dimension.  Its value is an object with the name and the
- * value of the factor.
+ * Make a JSON object with a key for each dimension.  The value of a key is an object with the name
+ * and the value of the factor.
  */
 static Datum
 factors_to_jsonb(const YqPricesInForce *in_force)

@@ -82,11 +82,11 @@ typedef struct YqModePoint
 typedef struct YqChargingRule
 {
 	TimestampTz effective_at;
-	int64		minimum_run_time;	/* in microseconds */
-	int64		free_before_preemption; /* in microseconds */
+	int64		minimum_run_time;	/* shortest paid time of a container, in microseconds */
+	int64		free_before_preemption; /* free time before a preemption, in microseconds */
 	bool		any_preemption_source;
-	uint32		waiting_factor; /* in units of 10^-6 */
-	uint32		reserved_factor;	/* in units of 10^-6 */
+	uint32		waiting_factor; /* part of the price that a container pays while it waits, in units of 10^-6 */
+	uint32		reserved_factor;	/* part of the price that a reservation pays, in units of 10^-6 */
 } YqChargingRule;
 
 /* The timeline remembers, for this number of past fills, how many intervals each fill kept. */
@@ -178,9 +178,9 @@ typedef struct YqGroupPoints
 /* The rows of tables from which intervals are made. */
 typedef struct YqTimelineLoader
 {
-	YqTimeline *timeline;		/* receives the rows of the small tables */
+	YqTimeline *timeline;		/* timeline that receives the rows of the small tables */
 	Snapshot	snapshot;
-	const YqTerms *terms;		/* NULL if all tables are read */
+	const YqTerms *terms;		/* assumed terms; NULL if all tables are read */
 	TimestampTz factors_from;	/* points of execution-type factors are read from this instant on */
 	int			kept_factor_count;
 	YqFactor   *kept_factors;	/* cached points before factors_from; a factor without them also reads the point

@@ -27,11 +27,11 @@ typedef struct YqCapacityEntry
 
 typedef struct YqCapacity
 {
-	const char *text;			/* as configured; NULL when not configured */
+	const char *text;			/* text of the capacity; NULL when not configured */
 	bool		is_absolute;	/* set if the text contains amounts in brackets: the absolute mode */
 	bool		is_percent;		/* set if the text is a plain number or missing */
 	float4		number;			/* percent; 0 when not configured */
-	float4		weight;			/* -1 when the capacity is not a weight */
+	float4		weight;			/* weight; -1 when the capacity is not a weight */
 	int64	   *amounts;		/* absolute amounts; NULL: none */
 	YqCapacityEntry *vector;	/* an entry per resource type; NULL: the text has no vector */
 	const char *problem;		/* Hadoop's error message; NULL: Hadoop accepts the capacity */

@@ -113,8 +113,8 @@ typedef struct YqQueue
 	YqBytes		key;			/* path of the queue, the key of the hash table */
 	const char *path;			/* terminated */
 	const char *name;			/* last part of the queue's path */
-	struct YqQueue *parent;		/* NULL for root and for orphans, whose parent does not exist */
-	struct YqQueue **children;	/* sorted by position; created queues come last, sorted by path */
+	struct YqQueue *parent;		/* parent; NULL for root and for orphans, whose parent does not exist */
+	struct YqQueue **children;	/* children, sorted by position; created queues come last, sorted by path */
 	int			child_count;
 	int			depth;			/* number of ancestors of the queue; 0 for root */
 	int			position;		/* configured position among the queue's siblings; INT_MAX: none */

@@ -67,7 +67,7 @@ typedef enum YqQueueColumn
 typedef struct YqQueueRow
 {
 	YqBytes		key;			/* path */
-	YqQueue    *queue;			/* set when the YqQueue is created */
+	YqQueue    *queue;			/* queue of the hierarchy; set when the YqQueue is created */
 	Datum		values[YQ_QUEUE_COLUMNS];
 	bool		nulls[YQ_QUEUE_COLUMNS];
 	struct YqLabelRow *labels;	/* NULL: none */

@@ -27,7 +27,7 @@ typedef struct YqReservationCall
 {
 	const char *id;				/* text made by yq_reservation_id_text(), or YQ_UNNAMED_RESERVATION */
 	const char *queue;			/* only for submissions */
-	const char *project;		/* only for submissions; NULL: a dry run without a project */
+	const char *project;		/* project, only for submissions; NULL: a dry run without a project */
 	YqSubject	subject;
 	HeapTupleHeader definition; /* value of yquota.reservation_contract; NULL: none given; not used for deletions */
 	Datum		multipliers;	/* array of yquota.price from which a dry run is quoted; 0: the known multipliers */
@@ -42,7 +42,7 @@ typedef struct YqReservationAnswer
 	TimestampTz start;			/* first start of an accepted reservation */
 	TimestampTz end;			/* last end of an accepted reservation */
 	const char *quoted_cost;	/* quoted cost as a decimal number; NULL: not known, or no placement was found */
-	HeapTupleHeader with_later_deadline;	/* for a refused dry run: an acceptable definition, or NULL */
+	HeapTupleHeader with_later_deadline;	/* acceptable definition for a refused dry run, or NULL */
 	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;
 

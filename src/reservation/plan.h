@@ -48,7 +48,7 @@ typedef struct YqPlanReservation
 	int64		period;			/* milliseconds; 0: the reservation occurs once */
 	int64		accepted_at;
 	int			interval_count;
-	const YqTimeInterval *intervals;	/* for a periodic reservation: within [0, period] */
+	const YqTimeInterval *intervals;	/* intervals; those of a periodic reservation lie within [0, period] */
 	YqStepFunction *over_time;	/* the intervals as a step function */
 } YqPlanReservation;
 

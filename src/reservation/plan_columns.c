@@ -4,9 +4,9 @@
  *	  Shows a plan over time in columns of equal width, for pictures: see
  *	  sql/reservation/605_reservation_plan.sql.
  *
- * A column contains the average of the amounts in its time, so that shares in a picture
- * add up, and the highest amount.  The reservations with the largest shares of the plan
- * each have their own place; all other reservations together have one place.
+ * A column contains the average and the highest of the amounts in its time.  Because of the
+ * averages, shares in a picture add up.  The reservations with the largest shares of the plan each
+ * have their own place; all other reservations together have one place.
  *
  *-------------------------------------------------------------------------
  */

@@ -27,8 +27,8 @@ typedef struct YqReservationVerdict
 	bool		accepted;
 	const char *decided_by;		/* name of the rule; NULL: accepted */
 	const char *reason;
-	const int64 *asked;			/* NULL if the rule is not about amounts */
-	const int64 *maximum;		/* NULL if the rule is not about amounts */
+	const int64 *asked;			/* requested amounts; NULL if the rule is not about amounts */
+	const int64 *maximum;		/* permitted amounts; NULL if the rule is not about amounts */
 } YqReservationVerdict;
 
 extern YqReservationVerdict yq_reservation_refuse(const char *decided_by, const char *reason);

@@ -44,10 +44,10 @@
 
 typedef struct YqPlainIndex
 {
-	Relation	index;			/* opened and closed by the caller */
+	Relation	index;			/* index that the caller opens and closes */
 	bool		is_brin;
 	IndexInfo  *info;
-	const NullTest *condition;	/* NULL if every row has an entry */
+	const NullTest *condition;	/* condition of a partial index; NULL if every row has an entry */
 } YqPlainIndex;
 
 /* Set only the fields that access methods read.  BuildIndexInfo() would also look up options, which is expensive. */
@@ -238,8 +238,8 @@ struct YqIndexEntries
 	bool		optimistic;
 	int			plain_count;
 	YqPlainIndex *plain;
-	EState	   *estate;			/* NULL if all indexes are plain */
-	ResultRelInfo *others;		/* NULL if all indexes are plain */
+	EState	   *estate;			/* executor state for indexes that are not plain; NULL if all indexes are plain */
+	ResultRelInfo *others;		/* indexes that are not plain; NULL if all indexes are plain */
 };
 
 /* Let the executor make the entries of an index. */
@@ -356,7 +356,7 @@ struct YqBulkInsert
 	bool		is_statement;	/* true if the triggers of the table fire for the rows */
 	EState	   *estate;			/* executor state of the triggers */
 	ResultRelInfo *result;		/* executor state of the triggers */
-	TransitionCaptureState *transition; /* NULL if no trigger needs it */
+	TransitionCaptureState *transition; /* rows for AFTER triggers; NULL if no trigger needs them */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
 	Datum	   *values;			/* values of a row */

@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(yq_sql_statement_clock);
 static bool setting_current = false;
 static bool setting_read = false;
 static bool clock_stands = false;	/* true if the clock is set by hand */
-static TimestampTz clock_at = 0;	/* valid if clock_stands is true */
+static TimestampTz clock_at = 0;	/* instant that the clock shows; valid if clock_stands is true */
 
 static void
 read_clock_row(const YqRow *row)

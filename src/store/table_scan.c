@@ -219,7 +219,7 @@ typedef struct JournalScan
 	AttrNumber	changed_by;
 	FullTransactionId own;
 	YqRow		row;
-	YqJournalReader reader;		/* NULL if rows are only counted */
+	YqJournalReader reader;		/* reader of the rows; NULL if rows are only counted */
 	int64		count;
 } JournalScan;
 

@@ -58,7 +58,7 @@ typedef struct Unwritten
 	int64		change;
 } Unwritten;
 
-static List *unwritten = NIL;	/* elements are allocated in the memory context of the transaction */
+static List *unwritten = NIL;	/* changes to be written; allocated in the memory context of the transaction */
 
 /* Number of applications that this transaction has admitted under the shared lock. */
 static int	admitted = 0;

@@ -55,7 +55,7 @@ typedef struct YqLeafUsage
 	int			active;			/* number of all users' applications in this state */
 	int		   *accepted_on;	/* per label */
 	int64	  **am_used;		/* per label: sum over all users; never NULL */
-	int			kept_active_users;	/* set by yq_leaf_keep_active_users(); negative: not set */
+	int			kept_active_users;	/* number that yq_leaf_keep_active_users() has set; negative: not set */
 	bool		has_usage;
 	const int64 *am_limit;		/* set by yq_leaf_am_limit() */
 } YqLeafUsage;

@@ -449,7 +449,7 @@ typedef struct Changes
 	TransactionId transaction;
 	HTAB	   *queues;			/* YqBytes: paths */
 	bool		lists_too;		/* access lists or priorities of some queue have changed */
-	bool		cluster_too;	/* some settings of the whole cluster have changed */
+	bool		cluster_too;	/* settings of the whole cluster have changed, too */
 	List	   *settings;		/* columns of scheduler_setting that have changed: char * elements */
 } Changes;
 

@@ -539,7 +539,7 @@ start(Decision *decision)
 	ListCell   *cell;
 
 	application->state = YQ_APPLICATION_ACCEPTED;
-	/* in a dry run, the queue has not been created */
+	/* decide nothing more in a dry run that would create the queue */
 	if (decision->queue == NULL)
 		return;
 	parallel = yq_parallel_decide(decision->hierarchy, decision->queue, application->username);

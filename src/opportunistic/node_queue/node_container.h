@@ -142,13 +142,13 @@ typedef struct YqQueueDecision
 typedef struct YqContainerQueue
 {
 	YqContainerQueueSettings settings;
-	YqMeasuredUse measured;		/* set by the caller before the first container is added */
+	YqMeasuredUse measured;		/* measured use; set by the caller before the first container is added */
 	YqNodeAmounts total;
 	YqNodeAmounts used;			/* amounts of running containers, also of those that are being killed or paused */
 	YqNodeAmounts being_freed;	/* amounts of containers being killed or paused */
 	dlist_head	guaranteed;
 	dlist_head	opportunistic;
-	dlist_head	running;		/* in the order in which the containers were started */
+	dlist_head	running;		/* running containers, in the order in which they were started */
 	int			guaranteed_count;
 	int			opportunistic_count;
 	int			running_count;

@@ -27,7 +27,7 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
  */
 #define MOST_REFUSALS 100
 
-/* A search for a container through the queues. */
+/* A search of the queues for a container that may start or be reserved. */
 typedef struct Search
 {
 	YqCluster  *cluster;

@@ -26,7 +26,7 @@ typedef struct Names
 	YqIndexScan *scans[3];			/* running containers first, because a container that ends moves to the charges */
 	int			scan_count;
 	MemoryContext contexts[2];	/* memory of the current id and of the previous id */
-	text	   *last;			/* NULL before the first id */
+	text	   *last;			/* id that was checked last; NULL before the first id */
 	int			turn;
 } Names;
 

@@ -38,7 +38,7 @@ typedef enum YqUpdateRefusal
 	YQ_UPDATE_INCORRECT_VERSION,
 	YQ_UPDATE_OUTSTANDING,
 	YQ_UPDATE_OUTSIDE_RANGE,
-	YQ_UPDATE_OPPORTUNISTIC		/* only GUARANTEED containers become larger */
+	YQ_UPDATE_OPPORTUNISTIC		/* the container is OPPORTUNISTIC, and only GUARANTEED containers become larger */
 } YqUpdateRefusal;
 
 typedef enum YqUpdateAction

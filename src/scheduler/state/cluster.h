@@ -44,8 +44,8 @@ typedef enum YqLocality
 /* Sharing of nodes with a label (semantics/queues 4). */
 typedef enum YqSchedulingMode
 {
-	YQ_RESPECT_EXCLUSIVITY,		/* for requests for the label */
-	YQ_IGNORE_EXCLUSIVITY		/* for requests for the default partition */
+	YQ_RESPECT_EXCLUSIVITY,		/* mode of requests for the label of the node */
+	YQ_IGNORE_EXCLUSIVITY		/* mode of requests for the default partition */
 } YqSchedulingMode;
 
 /* Orders of the applications of a leaf (semantics/allocation 2.6). */
@@ -119,7 +119,7 @@ typedef struct YqLeafShares
 /* Rank of a queue among its siblings on a label (semantics/allocation 2.4). */
 typedef struct YqQueueRank
 {
-	const YqQueueLabel *configured; /* NULL when nothing is configured */
+	const YqQueueLabel *configured; /* configuration for the label; NULL when nothing is configured */
 	bool		may_use;		/* the queue may use the label */
 	bool		has_capacity;	/* the queue has a guaranteed capacity on the label */
 	float4		used;			/* used fraction of that capacity, or of the partition if there is none */
@@ -165,7 +165,7 @@ typedef struct YqClusterQueue
 	struct YqClusterApplication ***demanding;	/* per label: applications with demand for the label, in order */
 	int		   *demanding_count;	/* per label */
 	bool		is_out_of_order;	/* the order must be computed again: see yq_cluster_order_leaf() */
-	bool		is_stale;		/* for the loader: listed in stale_queues */
+	bool		is_stale;		/* the queue is listed in stale_queues, for the loader */
 } YqClusterQueue;
 
 /* A request for a node, for a rack, or anywhere. */
@@ -220,7 +220,7 @@ typedef struct YqSchedulerKey
 	int64		re_reservations;
 	YqRequestCounters written;	/* values of the three counters when they were last loaded or written */
 	int			wanted_from;	/* no key between this key and the key at position wanted_from wants a container */
-	struct YqReservation **reservations;	/* by name of the node */
+	struct YqReservation **reservations;	/* reservations, sorted by the name of the node */
 	int			reservation_count;
 	int			reservation_room;
 	bool		is_changed;		/* a counter or a count may differ from the loaded value */
@@ -248,16 +248,16 @@ typedef struct YqClusterApplication
 	int64	   *reserved;		/* per label */
 	int			reservation_count;	/* reservations of all keys of the application */
 	int64	   *pending;		/* per label: sum of count times amounts of the requests for any node */
-	YqSchedulerKey **keys;		/* in order, after preparation */
+	YqSchedulerKey **keys;		/* keys, sorted after preparation */
 	int			key_count;
 	int			key_room;
 	bool		is_demanding;	/* the application has an outstanding request */
 	bool		activates_user; /* the application is counted in "demanding" of its user */
-	YqName	   *blacklist;		/* nodes and racks, in order, after preparation */
+	YqName	   *blacklist;		/* blacklisted nodes and racks, sorted after preparation */
 	int			blacklist_count;
 	int			blacklist_room;
 	int			number;			/* number of the application in its leaf, in the order of ids */
-	bool		is_touched;		/* listed in the cluster's touched applications */
+	bool		is_touched;		/* the application is in the cluster's list of touched applications */
 	void	   *source;			/* for the loader */
 } YqClusterApplication;
 
@@ -349,25 +349,25 @@ typedef struct YqCluster
 	int64		node_count;		/* nodes of the cluster, loaded or not: for delays */
 	bool	   *shares;			/* per label: not exclusive, so idle nodes serve the default partition */
 	HTAB	   *names;			/* names of nodes and racks */
-	YqClusterNode **nodes;		/* by number of the name; NULL: a rack, or not loaded */
+	YqClusterNode **nodes;		/* nodes, indexed by number of the name; NULL: a rack, or not loaded */
 	int			name_count;
 	int			name_room;
-	YqClusterQueue *queues;		/* by number in the hierarchy */
-	YqClusterQueue *root;		/* NULL when there is none */
+	YqClusterQueue *queues;		/* queues, indexed by their number in the hierarchy */
+	YqClusterQueue *root;		/* root queue; NULL when there is none */
 	struct YqUserLimit *user_limit; /* memory for the computation of limits of users */
-	YqKillableContainer *killable;	/* in order, including killed containers; NULL for none */
+	YqKillableContainer *killable;	/* killable containers, in order, including killed containers; NULL for none */
 	int			killable_count;
-	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* for the loader: before sorting */
+	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* called before sorting */
 	void	   *source;			/* for the loader */
 	struct YqFruitlessSearch *fruitless_searches;	/* searches of leaves in this cycle */
 	YqClusterApplication **touched; /* applications with changed keys */
 	int			touched_count;
 	int			touched_room;
-	YqDecision *decisions;		/* in the order of the decisions */
+	YqDecision *decisions;		/* decisions, in the order in which they were made */
 	int			decision_count;
 	int			decision_room;
 	bool		explains;
-	YqSkip	   *skips;			/* filled by a cycle that explains */
+	YqSkip	   *skips;			/* skipped queues and applications, filled by a cycle that explains */
 	int			skip_count;
 	int			skip_room;
 } YqCluster;
