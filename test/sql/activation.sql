@@ -170,11 +170,11 @@ SELECT (pg_temp.submit(1, 'one', 'a', 1024)).state, (pg_temp.submit(2, 'two', 'a
 -- Two active users share the queue's 8 GB, because the submitting user does not count yet. Each
 -- gets half, and the weight 0.5 of the submitting user halves that again.
 SELECT * FROM pg_temp.submit(3, 'light', 'a', 3072);
--- with the weight of heavy the limit would be 6 GB
+-- with the weight of the user heavy the limit would be 6 GB
 SELECT * FROM pg_temp.submit(4, 'heavy', 'a', 3072);
 SELECT pg_temp.finish(2);
 SELECT * FROM pg_temp.applications;
--- when light has no application left, heavy is the first user visited
+-- when the user light has no application left, the user heavy is visited first
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
 

@@ -41,7 +41,7 @@ CREATE VIEW told AS
 	UNION ALL
 	SELECT format('%s %s %s', event, container_id, md5(application_id)) FROM yquota.container_event;
 CREATE TABLE told_before AS SELECT line FROM told;
--- lines that are in only one of both results, in any order
+-- lines that only one of the two results has, in any order
 CREATE FUNCTION difference() RETURNS TABLE (line text)
 	LANGUAGE sql
 	AS '(SELECT line FROM told EXCEPT ALL SELECT line FROM told_before)
@@ -261,7 +261,7 @@ ROLLBACK;
 UPDATE yquota.opening_balance SET charged = 0;
 DELETE FROM yquota.opening_balance;
 TRUNCATE yquota.opening_balance;
--- a change of the counters shows, too
+-- verify() also reports a change of the counters
 BEGIN;
 INSERT INTO yquota.opening_balance VALUES ('lab', 3, 'infinity', 1, 1, 0);
 SELECT * FROM yquota.verify();

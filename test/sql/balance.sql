@@ -54,7 +54,7 @@ SELECT yquota.set_clock('2026-03-02 10:00:00.5+00');
 SELECT project, charged, accrued, held, remaining, burn_rate, exhausted_at
 FROM yquota.project_balance WHERE project IN ('lab', 'ops') ORDER BY project;
 
--- at the first instant credit is left, and a microsecond later it is not
+-- at the first instant some credit is left, and a microsecond later none
 SELECT yquota.set_clock('2026-03-02 10:04:27.666666+00');
 SELECT remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
 SELECT yquota.set_clock('2026-03-02 10:04:27.666667+00');

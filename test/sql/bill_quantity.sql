@@ -11,8 +11,8 @@ SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('lab.ml', 'lab'), ('sum', NULL);
--- A vcore costs 1 credit per second, a GiB 0.25, and from noon on 10 March 4. A GPU costs 10. The queue root.half pays
--- half.
+-- A vcore costs 1 credit per second. A GiB costs 0.25 until noon on 10 March, and 4 from then on. A GPU costs 10. The
+-- queue root.half pays half.
 SELECT yquota.set_base_price('memory-mb', 0.25, 1024), yquota.set_base_price('yarn.io/gpu', 10), yquota.set_base_price('memory-mb', 4, 1024, '2026-03-10 12:00+00');
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.half', '2026-03-01', 0.5), ('queue', 'root.free', '2026-03-01', 0);
 INSERT INTO yquota.charging_rule (project, effective_at, minimum_run_time, charging_mode) VALUES ('', '2026-03-01', '1 min', 'dearest');

@@ -119,8 +119,8 @@ UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = '{x.y.Other}';
 SELECT * FROM yquota.configuration_advice() WHERE property = 'disable_preemption';
 ROLLBACK;
 
--- Plans: without preemption their guarantees have to wait, which causes no warning. A maximum of 1 means 1 %, not
--- the whole. Some periods end between two steps.
+-- Plans: without preemption, the guarantees of plans have to wait, which causes no warning. A maximum of 1 means 1 %,
+-- not the whole plan. Some periods end between two steps of a plan.
 BEGIN;
 UPDATE yquota.queue SET capacity = '40' WHERE path = 'root.default';
 INSERT INTO yquota.queue (path, capacity, reservable, instantaneous_max_capacity, average_capacity, reservation_window) VALUES ('root.plan', '60', true, 1, 0.5, -1);

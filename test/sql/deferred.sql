@@ -142,7 +142,7 @@ SELECT * FROM yquota.charge_deferred(0);
 SELECT * FROM yquota.charge_deferred();
 SELECT * FROM yquota.charge_deferred(1);
 SET yquota.on_bad_event = set_aside;
--- containers are charged as a whole, here including two rows of c
+-- all events of a container are charged together, here including two rows of c
 SELECT * FROM yquota.charge_deferred(3);
 -- a call that is rolled back keeps the events
 BEGIN;

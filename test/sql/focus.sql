@@ -247,8 +247,8 @@ INSERT INTO focus_rule VALUES
 
 CREATE TABLE focus_rows AS TABLE yquota.focus_cost;
 
--- All rules: a query that counts rows that break the rule, and a statement that breaks it. Rules of columns are broken
--- by dropping the column, by null values, by another value and by an empty string.
+-- All rules: each has a query that counts the rows that break the rule, and a statement that breaks the rule. Rules of
+-- columns are broken by dropping the column, by null values, by another value and by an empty string.
 CREATE VIEW focus_test AS
 	SELECT r.id, format('SELECT count(*) FROM focus_rows WHERE %s', r.broken) AS query, format('UPDATE focus_rows SET %s', r.change) AS change FROM focus_rule AS r
 	UNION ALL

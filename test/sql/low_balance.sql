@@ -10,7 +10,7 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00+00');
--- clocks go forward there on March 8th
+-- in New York clocks go forward on March 8th
 INSERT INTO yquota.billing_setting (timezone) VALUES ('America/New_York');
 INSERT INTO yquota.project (name) SELECT unnest('{amount,single,several,rate,quiet}'::text[]);
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('hard', 'stop');
@@ -36,8 +36,8 @@ INSERT INTO yquota.spending_threshold (lasts_less_than) VALUES ('-3 days');
 INSERT INTO yquota.spending_threshold (before_expiry) VALUES ('7 days'), ('168 hours');
 INSERT INTO yquota.spending_threshold (project, remaining) VALUES ('nobody', 1);
 
--- A row replaces only rows of the same column. Fractions stay, and a project's own remaining replaces that
--- of all projects.
+-- A row replaces only rows of the same column. Fractions stay, and a row with "remaining" for one project replaces the
+-- row for all projects.
 INSERT INTO yquota.spending_threshold (project, remaining) VALUES (NULL, 500), ('hard', 0), ('rate', -1e30), ('single', -1e30), ('several', -1e30);
 SELECT * FROM yquota_internal.project_threshold WHERE project IN ('amount', 'hard') ORDER BY project, fraction, remaining;
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('amount', 1000, 'March'), ('hard', 10, 'March');
@@ -122,7 +122,7 @@ SELECT * FROM rate;
 CALL spend('rate', '2026-04-01 11:00+00', 1);
 SELECT * FROM rate;
 SELECT figures FROM yquota.alert WHERE subject LIKE 'rate %';
--- spending is slower, but not slow enough: 7499 credits are left at 2000 a day, and later at less
+-- spending is slower, but not slow enough: 7499 credits are left when 2000 a day are spent, and later less is spent
 SELECT yquota.set_clock('2026-04-02 09:00+00'), yquota.quota_compute();
 CALL spend('rate', '2026-04-02 10:30+00', 2000);
 SELECT remaining / 2001 AS days FROM yquota.project_balance WHERE project = 'rate';
