@@ -30,6 +30,7 @@ short=(
 	test/soak/focus_validator.pl
 	test/soak/fuzz.pl
 	test/soak/kubernetes_feed.pl
+	test/soak/kubernetes_jobs.pl
 	test/soak/memory.pl
 	test/soak/opportunistic_simulation.pl
 	test/soak/prometheus.pl

@@ -56,7 +56,8 @@ type cluster struct {
 	dynamic dynamic.Interface
 	objects client.Client
 	// programs that run beside etcd and the API server
-	running map[string]*program
+	running  map[string]*program
+	kubelets kubelets
 }
 
 // A command is a function that answers the words after its name.

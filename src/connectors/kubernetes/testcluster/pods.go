@@ -17,8 +17,11 @@ import (
 	"yquota.io/kubernetes/golden"
 )
 
-// exit code of containers that fail
-const exitFailed = 1
+// exit codes of containers that fail, and that are told to end
+const (
+	exitFailed     = 1
+	exitTerminated = 143
+)
 
 func init() {
 	add("golden", "creates the golden pods, and answers what they must become", func(c *cluster, _ []string) (any, error) { return c.golden() })
