@@ -617,6 +617,11 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
+	-- planning the statements below takes longer than this look, after which there is usually nothing to do
+	IF NOT EXISTS (SELECT FROM yquota.quota_grant AS given
+				   WHERE CASE WHEN given.amount > 0 THEN given.expires_at <= now_at ELSE given.kind IN ('refund', 'correction') END) THEN
+		RETURN 0;
+	END IF;
 	-- compact earlier changes first, because they would invalidate the stored results
 	IF EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.until <= now_at)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)

@@ -81,11 +81,12 @@ CREATE FUNCTION yquota_internal.crossed_thresholds(forecasts yquota_internal.cro
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF forecasts IS NULL THEN
+	IF forecasts IS NOT NULL THEN
+		RETURN QUERY SELECT forecast.* FROM unnest(forecasts) AS forecast;
+	-- without credit no threshold is crossed, and planning the view takes longer than this look
+	ELSIF EXISTS (SELECT FROM yquota.quota_grant) OR EXISTS (SELECT FROM yquota.federated_budget) THEN
 		-- plan again at each call, because a plan for few grants is slow for many grants
 		RETURN QUERY EXECUTE 'SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed';
-	ELSE
-		RETURN QUERY SELECT forecast.* FROM unnest(forecasts) AS forecast;
 	END IF;
 END
 $$;
@@ -232,6 +233,12 @@ BEGIN
 	LOCK TABLE yquota_internal.told_crossing IN ROW EXCLUSIVE MODE;
 	-- run one call at a time; transactions that change or read thresholds do not wait
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
+	-- most calls find no crossing, neither a new nor an open one
+	IF NOT EXISTS (SELECT FROM yquota_internal.told_crossing)
+		AND NOT EXISTS (SELECT FROM yquota.alert WHERE alert.kind = 'spending_threshold' AND alert.cleared_at IS NULL)
+		AND NOT EXISTS (SELECT FROM yquota_internal.crossed_thresholds(forecasts)) THEN
+		RETURN 0;
+	END IF;
 	WITH crossed AS MATERIALIZED (
 		SELECT c.* FROM yquota_internal.crossed_thresholds(forecasts) AS c
 	), told_before AS MATERIALIZED (
