@@ -136,7 +136,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT 'top', top::text FROM yquota.top_costs('2026-03-02', '2026-03-03', '{tag:team}') AS top;
 CREATE TABLE told_before AS TABLE told;
 CREATE FUNCTION difference() RETURNS TABLE (what text, line text) LANGUAGE sql
-	AS '(TABLE told EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE told)';
+	AS 'WITH now AS MATERIALIZED (TABLE told) (TABLE now EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE now)';
 SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
 SELECT yquota.finish_application('app_1'), yquota.finish_application('app_2'), yquota.finish_application('app_5');
 SELECT yquota.remove_finished_applications('2026-03-03') > 0 AS removed;

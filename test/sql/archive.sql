@@ -44,8 +44,8 @@ CREATE TABLE told_before AS SELECT line FROM told;
 -- lines that only one of the two results has, in any order
 CREATE FUNCTION difference() RETURNS TABLE (line text)
 	LANGUAGE sql
-	AS '(SELECT line FROM told EXCEPT ALL SELECT line FROM told_before)
-		UNION ALL (SELECT line FROM told_before EXCEPT ALL SELECT line FROM told)';
+	AS 'WITH now AS MATERIALIZED (SELECT line FROM told)
+		(TABLE now EXCEPT ALL SELECT line FROM told_before) UNION ALL (SELECT line FROM told_before EXCEPT ALL TABLE now)';
 
 --
 -- Sealing

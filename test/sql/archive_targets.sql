@@ -47,7 +47,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT concat(b) FROM yquota.project_balance AS b UNION ALL SELECT concat(v) FROM yquota.verify() AS v;
 CREATE TABLE told_before AS SELECT line FROM told;
 CREATE FUNCTION difference() RETURNS TABLE (line text) LANGUAGE sql
-	AS '(TABLE told EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE told)';
+	AS 'WITH now AS MATERIALIZED (TABLE told) (TABLE now EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE now)';
 
 -- a table of another server needs columns that name the cluster and the segment of each row
 CREATE SCHEMA plain;

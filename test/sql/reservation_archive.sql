@@ -82,7 +82,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT 'problem', v::text FROM yquota.verify() AS v;
 CREATE TABLE told_before AS TABLE told;
 CREATE FUNCTION difference() RETURNS TABLE (what text, line text) LANGUAGE sql
-	AS '(TABLE told EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE told)';
+	AS 'WITH now AS MATERIALIZED (TABLE told) (TABLE now EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE now)';
 SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
 SELECT project, granted, charged, accrued, held, remaining FROM yquota.project_balance ORDER BY project;
 SELECT grant_id, state, spent, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
@@ -146,7 +146,7 @@ SELECT yquota.seal_history();
 SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
 SELECT segments, archived, charged FROM yquota.archive('archive.charge', 'infinity');
 SELECT segments, archived FROM yquota.archive('archive.container_event', 'infinity');
-(TABLE told_again EXCEPT ALL TABLE told_then) UNION ALL (TABLE told_then EXCEPT ALL TABLE told_again);
+WITH now AS MATERIALIZED (TABLE told_again) (TABLE now EXCEPT ALL TABLE told_then) UNION ALL (TABLE told_then EXCEPT ALL TABLE now);
 SELECT count(*) FROM yquota.reservation_charge;
 SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1;
 SELECT project, archive.digest = opening.digest AS is_right, archive.charged = opening.charged AS adds_up
