@@ -11,7 +11,8 @@ use Test::More;
 
 # Each of these pages runs its examples in its own database. A block of sql runs as it stands. If a block of text
 # follows, that block must be its output. Blocks of other kinds are not run. The examples of docs/feeding.md run in
-# feeding_examples.pl.
+# feeding_examples.pl. Two pages create the extension. The databases of the others have it already, because creating
+# it takes longer than most examples.
 my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/clients.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
 	docs/kubernetes.md docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
@@ -31,20 +32,25 @@ sub trimmed
 	return $text;
 }
 
-# Run a block in its own session. Return its output, with errors last, and the state that it leaves in the session:
-# nothing, a role, settings or a transaction.
+# Run blocks one after the other in a session. Return for each block its output, with errors last, and the state that
+# it leaves in the session: nothing, a role, settings or a transaction.
 sub printed
 {
-	my ($database, $sql) = @_;
+	my ($database, @blocks) = @_;
 	local $ENV{PGTZ} = 'UTC';
-	my ($output, $errors) = ('', '');
+	my ($script, $output, $errors) = ('', '', '');
 	my $left = q(SELECT concat_ws(' ', CASE WHEN current_user <> session_user THEN current_user END,
 		(SELECT string_agg(name, ' ') FROM pg_settings WHERE source = 'session'), CASE WHEN now() <> statement_timestamp() THEN 'transaction' END));
 
-	IPC::Run::run([ 'psql', '-X', '-v', 'SHOW_CONTEXT=never', '-d', $node->connstr($database) ],
-		'<', \"$sql\n\\echo left:\n\\set QUIET on\n\\pset tuples_only on\n\\pset format unaligned\n$left;\n", '>', \$output, '2>', \$errors);
-	my $session = $output =~ s/^left:\n(.*)\n\z//m ? $1 : 'a transaction that failed';
-	return (trimmed($output . $errors), $session);
+	$script .= "$_\n\\echo left:\n\\set QUIET on\n\\pset tuples_only on\n\\pset format unaligned\n$left;\n"
+		. "\\pset format aligned\n\\pset tuples_only off\n\\set QUIET off\n\\echo end of block\n\\warn end of block\n" foreach @blocks;
+	IPC::Run::run([ 'psql', '-X', '-v', 'SHOW_CONTEXT=never', '-d', $node->connstr($database) ], '<', \$script, '>', \$output, '2>', \$errors);
+	my @errors = split /^end of block\n/m, $errors, -1;
+	return map {
+		my $printed = $_;
+		my $session = $printed =~ s/^left:\n(.*)\n\z//m ? $1 : 'a transaction that failed';
+		{ output => trimmed($printed . shift @errors), session => $session }
+	} (split /^end of block\n/m, $output)[ 0 .. $#blocks ];
 }
 
 sub examples
@@ -65,19 +71,27 @@ sub test_examples
 	my ($page) = @_;
 	my $database = $page =~ s/\W/_/gr;
 	my @blocks = examples($page);
-	my $run = 0;
+	my @run = grep { $blocks[$_]{kind} eq 'sql' } 0 .. $#blocks;
+	# The page marks the blocks that need a separate session.
+	my %is_alone = map { $_ => 1 } grep { $blocks[$_]{text} =~ /\A-- in a session of its own\n/ } @run;
+	my $creates = $page =~ /README|install/;
+	my @printed;
 
-	$node->safe_psql('postgres', qq{CREATE DATABASE "$database" TEMPLATE template0});
-	foreach my $i (0 .. $#blocks)
+	$node->safe_psql('postgres', qq{CREATE DATABASE "$database"} . ($creates ? ' TEMPLATE template0' : ''));
+	while (@printed < @run)
+	{
+		my ($first, @others) = @run[ @printed .. $#run ];
+		my @session = $first;
+
+		push @session, shift @others while @others && !$is_alone{ $session[0] } && !$is_alone{ $others[0] };
+		push @printed, printed($database, map { $creates ? $_->{text} : $_->{text} =~ s/^CREATE EXTENSION yquota;$/\\echo CREATE EXTENSION/mr } @blocks[@session]);
+	}
+	foreach my $i (@run)
 	{
 		my $place = "$page, line $blocks[$i]{line}";
+		my ($found, $left) = @{ shift @printed }{qw(output session)};
 
-		next unless $blocks[$i]{kind} eq 'sql';
-		$run++;
-		my ($found, $left) = printed($database, $blocks[$i]{text});
-
-		# The page marks the blocks that need a separate session.
-		if ($blocks[$i]{text} =~ /\A-- in a session of its own\n/)
+		if ($is_alone{$i})
 		{
 			isnt($left, '', "$place: needs a session of its own");
 		}
@@ -94,7 +108,7 @@ sub test_examples
 			unlike($found, qr/^(ERROR|FATAL|WARNING)/m, "$place: runs");
 		}
 	}
-	ok($run > 0, "$page: has examples");
+	ok(@run > 0, "$page: has examples");
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.verify()'), '0', "$page: the books are right afterwards");
 }
 
