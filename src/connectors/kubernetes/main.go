@@ -266,6 +266,9 @@ func (c *connector) follow(ctx context.Context) error {
 // reflect fills a store with the objects of a resource, keeps it up to date, and returns when it is filled.
 func (c *connector) reflect(ctx context.Context, resource string, kind any, store cache.ReflectorStore) error {
 	source := cache.NewListWatchFromClient(c.client.CoreV1().RESTClient(), resource, corev1.NamespaceAll, fields.Everything())
+	if pods, ok := store.(*cluster.Pods); ok {
+		pods.ListInPages(source)
+	}
 	reflector := cache.NewReflectorWithOptions(source, kind, store, cache.ReflectorOptions{Name: resource})
 	go reflector.RunWithContext(ctx)
 	for reflector.LastSyncResourceVersion() == "" {

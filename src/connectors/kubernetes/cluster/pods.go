@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -91,8 +92,8 @@ func (p *Pods) Delete(object any) error {
 	return p.lose(pod, p.now())
 }
 
-// Replace is called with a list of all pods, or with the UIDs that the function of Transformer has left of them. Pods
-// that are not in the list have vanished since the last news.
+// Replace is called with a list of all pods, or with what Transformer or ListInPages has left of them. Pods that are not
+// in the list have vanished since the last news.
 func (p *Pods) Replace(objects []any, _ string) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -159,15 +160,43 @@ func (p *Pods) Transformer() cache.TransformFunc {
 		if !ok {
 			return object, nil
 		}
-		p.mutex.Lock()
-		defer p.mutex.Unlock()
-		if err := p.see(pod); err != nil {
-			return nil, err
+		return pod.UID, p.seeListed(pod)
+	}
+}
+
+func (p *Pods) seeListed(pod *corev1.Pod) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if err := p.see(pod); err != nil {
+		return err
+	}
+	if state := p.pods[pod.UID]; state != nil {
+		state.listedAt = p.now()
+	}
+	return nil
+}
+
+// ListInPages lets a source see pods in pages, and keep nothing of them but their names and UIDs. A reflector asks for
+// this list if the API server does not stream it.
+func (p *Pods) ListInPages(source *cache.ListWatch) {
+	read := source.ListWithContextFunc
+	source.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		if options.ResourceVersion == "0" {
+			options.ResourceVersion = "" // The list that the API server has in memory has no pages.
 		}
-		if state := p.pods[pod.UID]; state != nil {
-			state.listedAt = p.now()
+		object, err := read(ctx, options)
+		page, ok := object.(*corev1.PodList)
+		if err != nil || !ok {
+			return object, err
 		}
-		return pod.UID, nil
+		for i := range page.Items {
+			pod := page.Items[i]
+			if err := p.seeListed(&pod); err != nil {
+				return nil, err
+			}
+			page.Items[i] = corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
+		}
+		return page, nil
 	}
 }
 

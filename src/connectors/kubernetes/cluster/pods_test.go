@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"yquota.io/kubernetes/mapping"
 	"yquota.io/kubernetes/monitor"
@@ -246,6 +248,35 @@ func TestAStreamedList(t *testing.T) {
 	f.expect("FINISH a 10", "FINISH d 30") // d vanished while the list was streamed
 }
 
+func TestAListInPages(t *testing.T) {
+	f := newFollowed(t)
+	f.after(10, f.pods.Add(scheduled("a", 5)))
+	f.after(15, f.pods.Bookmark(""))
+	waits := unscheduled("w")
+	waits.Spec.NodeName = "n"
+	f.expect(`START a 5 {"cpu-milli":1000}`)
+	asked := "none"
+	source := &cache.ListWatch{ListWithContextFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		asked = options.ResourceVersion
+		return &corev1.PodList{Items: []corev1.Pod{*scheduled("b", 6), *waits}}, nil
+	}}
+	f.pods.ListInPages(source)
+	page, err := source.ListWithContextFunc(context.Background(), metav1.ListOptions{ResourceVersion: "0"})
+	f.after(20, err)
+	f.expect(`START b 6 {"cpu-milli":1000}`)
+	if asked != "" {
+		t.Errorf("the list has the resourceVersion %q", asked)
+	}
+	items := page.(*corev1.PodList).Items
+	if len(items[0].Spec.Containers) != 0 {
+		t.Error("the list keeps whole pods")
+	}
+	f.after(80, f.pods.Replace([]any{&items[0], &items[1]}, ""))
+	f.expect("FINISH a 10")
+	f.after(81, f.pods.StartWaiting())
+	f.expect(`START w 0 {"cpu-milli":1000}`)
+}
+
 func TestAListThatTheEndInterrupts(t *testing.T) {
 	f := newFollowed(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -261,9 +292,9 @@ func TestAListThatTheEndInterrupts(t *testing.T) {
 
 // heap returns the size of all objects in use.
 func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
+	var m goruntime.MemStats
+	goruntime.GC()
+	goruntime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
@@ -294,8 +325,8 @@ func TestAPodTakesLittleMemory(t *testing.T) {
 	} else {
 		t.Logf("a pod and its owners take %d bytes", size)
 	}
-	runtime.KeepAlive(f)
-	runtime.KeepAlive(owners)
+	goruntime.KeepAlive(f)
+	goruntime.KeepAlive(owners)
 }
 
 func TestPodsThatAreNotCharged(t *testing.T) {
