@@ -33,16 +33,17 @@ as_server mkdir -p "$directory"
 # version_of PACKAGE FILE: print the version that the module file requires of the package's module.
 version_of() { sed -nE "s,.*\b${1%/cmd/*} (v[0-9.]+)( // indirect)?\$,\1,p" "$modules/$2" | head -n 1; }
 
-# build FILE PACKAGE VERSION TARGET: build a package. The programs of Kubernetes answer and compare this version.
+# build FILE PACKAGE VERSION TARGET: build a package. Programs of Kubernetes answer and compare this version. Another
+# checkout may build the same program meanwhile.
 build()
 {
 	local minor=${3#v1.} version=k8s.io/component-base/version
 
 	command -v go >/dev/null || { say 'go is not installed'; return 1; }
 	mkdir -p "$cache"
-	(cd "$modules" && go build -modfile="$1" -trimpath -o "$4.new" \
+	(cd "$modules" && go build -modfile="$1" -trimpath -o "$4.$$" \
 		-ldflags="-s -X $version.gitVersion=$3 -X $version.gitMajor=1 -X $version.gitMinor=${minor%.*}" "$2") || return
-	mv "$4.new" "$4"
+	mv "$4.$$" "$4"
 }
 
 # kueue_manifests VERSION: put Kueue's manifests below build/kubernetes.
@@ -51,8 +52,8 @@ kueue_manifests()
 	local built=$cache/kueue-config-$1
 
 	if [ ! -e "$built" ]; then
-		cp -r --no-preserve=mode "$(cd "$modules" && go list -modfile=1.35.mod -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config" "$built.new"
-		mv "$built.new" "$built"
+		cp -r --no-preserve=mode "$(cd "$modules" && go list -modfile=1.35.mod -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config" "$built.$$"
+		mv "$built.$$" "$built"
 	fi
 	rm -rf "$directory/kueue-config"
 	cp -r "$built" "$directory/kueue-config"
