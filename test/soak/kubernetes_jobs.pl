@@ -1,8 +1,9 @@
 # The connector for Kubernetes (src/connectors/kubernetes) charges pods of the real scheduler and controller manager.
-# They come from a Deployment, a DaemonSet, a CronJob and Jobs. The controller manager tries a Job again, and replaces
-# an evicted pod. It evicts the pods of a node that does not report, and removes pods that have ended or whose node is
-# gone. testcluster plays the kubelets. Each pod is charged once, to the application that made it. The charge reaches
-# from the time at which the scheduler bound the pod to the end that the documentation names.
+# They come from a Deployment, a DaemonSet, a CronJob and Jobs, two of which wait in a queue of Kueue. The controller
+# manager tries a Job again, and replaces an evicted pod. It evicts the pods of a node that does not report, and
+# removes pods that have ended or whose node is gone. testcluster plays the kubelets. Each pod is charged once, to the
+# application that made it. The charge reaches from the time at which the scheduler bound the pod to the end that the
+# documentation names.
 
 use strict;
 use warnings;
@@ -38,7 +39,7 @@ sub only_on
 {
 	return ", affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [$_[0]]}]}]}}}";
 }
-my %cpu = (web => 300, agent => 70, tick => 100, work => 700, 'far-2' => 222, 'far-3' => 333);
+my %cpu = (web => 300, agent => 70, tick => 100, work => 700, queued => 800, 'far-2' => 222, 'far-3' => 333);
 my $soon = ', restartPolicy: Never, tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]';
 my $file = $cluster->directory . '/objects.yaml';
 append_to_file($file, <<"YAML");
@@ -149,6 +150,40 @@ command('evict', $evicted->{metadata}{name});
 $cluster->wait_for('an evicted pod is replaced', sub { return !grep({ $_->{metadata}{uid} eq $evicted->{metadata}{uid} } look()) && running('web') == 2; });
 $end{ $evicted->{metadata}{uid} } = [ $before, int time, TERMINATED ];
 
+# Kueue admits the second of two Jobs when the first has ended.
+my $queued = 0;
+SKIP:
+{
+	my $lacks = KubernetesCluster::lacks('', 'kueue');
+
+	skip $lacks, 4 if $lacks;
+	command('start', 'kueue');
+	append_to_file("$file.queued", <<"YAML" . join '', map { <<"YAML" } 1, 2);
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: any}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu, memory], flavors: [{name: any, resources: [{name: cpu, nominalQuota: 1}, {name: memory, nominalQuota: 1Gi}]}]}]}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: day, namespace: lab}, spec: {clusterQueue: all}}
+YAML
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: queued-$_, namespace: lab, labels: {kueue.x-k8s.io/queue-name: day}}
+spec: {template: {@{[pod($cpu{queued}, only_on('n1') . $soon)]}}}
+YAML
+	command('create', "$file.queued");
+	my ($first) = wait_for_running('queued', 1);
+	finish('end', $first, 0);
+	my ($second) = wait_for_running('queued', 1);
+	isnt($second->{metadata}{uid}, $first->{metadata}{uid}, 'Kueue admits a Job when another has ended');
+	finish('end', $second, 0);
+	is($cluster->sql("SELECT count(*) FROM yquota.container_event WHERE queue = 'root.lab.day'"), 2, 'a pod that Kueue admits has its queue');
+	$queued = 1;
+}
+
 # Two nodes do not report. The controller manager evicts pods that do not tolerate it, which ends nothing.
 wait_for_running($_, 1) foreach qw(far-2 far-3);
 my %on = map { my $on = $_; $on => [ grep { ($_->{spec}{nodeName} // '') eq $on } look() ] } qw(n2 n3);
@@ -228,7 +263,7 @@ is_deeply(\@wrong, [], 'starts, ends and charges are those of the account') or d
 my %pods = map { $_ => $application{$_} } grep { !m{^Job/lab/tick-} } keys %application;
 my %names;
 $names{ s{/[0-9a-f-]+\z}{}r } += $pods{$_} foreach keys %pods;
-is_deeply(\%names, { 'Deployment/lab/web' => 3, 'DaemonSet/lab/agent' => 3, 'Job/lab/work' => 2, 'Job/lab/far-2' => 1, 'Job/lab/far-3' => 1 },
+is_deeply(\%names, { ($queued ? ('Job/lab/queued-1' => 1, 'Job/lab/queued-2' => 1) : ()), 'Deployment/lab/web' => 3, 'DaemonSet/lab/agent' => 3, 'Job/lab/work' => 2, 'Job/lab/far-2' => 1, 'Job/lab/far-3' => 1 },
 	'pods belong to the applications that made them');
 is(scalar keys %names, scalar keys %pods, 'all pods of an application have one UID of it');
 cmp_ok(scalar(grep { m{^Job/lab/tick-[0-9]+/} } keys %application), '>=', 1, 'each Job of a CronJob is an application of its own');

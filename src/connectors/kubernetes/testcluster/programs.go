@@ -20,7 +20,6 @@ import (
 
 const (
 	startWithin = 5 * time.Minute
-	stopWithin  = time.Minute
 	pollEvery   = 100 * time.Millisecond
 )
 
@@ -31,7 +30,7 @@ type program struct {
 }
 
 func init() {
-	add("start PROGRAM ARGUMENT...", "starts kube-scheduler or kube-controller-manager with further arguments, or etcd or kube-apiserver after kill; answers when it is healthy",
+	add("start PROGRAM ARGUMENT...", "starts kube-scheduler, kube-controller-manager or kueue with further arguments, or etcd or kube-apiserver after kill; answers when it is healthy",
 		func(c *cluster, words []string) (any, error) { return nil, c.start(words[0], words[1:]) })
 	add("kill PROGRAM", "kills a program at once", func(c *cluster, words []string) (any, error) { return nil, c.kill(words[0]) })
 }
@@ -76,6 +75,8 @@ func (c *cluster) start(name string, further []string) error {
 		return c.control.ControlPlane.APIServer.Start()
 	case "kube-scheduler", "kube-controller-manager":
 		return c.startKube(name, further)
+	case "kueue":
+		return c.startKueue(further)
 	}
 	return errors.New("the program is unknown")
 }
@@ -177,7 +178,7 @@ func (c *cluster) kill(name string) error {
 	if p := c.running[name]; p != nil {
 		delete(c.running, name)
 		if err := p.command.Process.Kill(); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		<-p.ended
 		return nil
@@ -232,18 +233,11 @@ func childrenOf(parent int, path string) ([]int, error) {
 	return children, nil
 }
 
-// stopPrograms stops the programs that run beside etcd and the API server.
+// stopPrograms kills the programs that run beside etcd and the API server. It fails if one has ended before.
 func (c *cluster) stopPrograms() error {
 	var failures error
-	for name, p := range c.running {
-		if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
-			failures = errors.Join(failures, fmt.Errorf("%s: %w", name, err))
-		}
-		select {
-		case <-p.ended:
-		case <-time.After(stopWithin):
-			failures = errors.Join(failures, fmt.Errorf("%s does not end", name), c.kill(name))
-		}
+	for name := range c.running {
+		failures = errors.Join(failures, c.kill(name))
 	}
 	return failures
 }
