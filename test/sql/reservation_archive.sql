@@ -172,7 +172,7 @@ INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
 SELECT closed_at FROM yquota_internal.close_period_at('2026-05-05 14:00', 100);
 SELECT yquota_internal.run_job('retention', 'worker');
 SELECT yquota_internal.run_job('retention', 'worker');
--- the job waits for the window of its plan after its deadline, and for two months
+-- the job waits until the window of the plan after the reservation's deadline is over, and then for two months
 SELECT yquota_internal.run_job('retention', 'worker');
 SELECT yquota.set_clock('2026-05-05 14:10:00.000001');
 SELECT yquota_internal.run_job('retention', 'worker');

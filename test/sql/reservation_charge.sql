@@ -18,7 +18,7 @@ INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, positi
 INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=102400,vcores=100]' FROM generate_series(1, 10) AS i;
 INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
 CREATE FUNCTION pg_temp.at(hour time) RETURNS timestamptz LANGUAGE sql RETURN '2026-03-02 00:00+00'::timestamptz + hour;
--- Contract for containers of one size that run together, from one time to another.
+-- Return the contract of containers of one size that run together from one time to another.
 CREATE FUNCTION pg_temp.contract(arrival time, deadline time, containers integer, size yquota.resource, recurrence interval DEFAULT NULL)
 	RETURNS yquota.reservation_contract LANGUAGE sql
 	RETURN yquota.reservation_contract(pg_temp.at(arrival), pg_temp.at(deadline),

@@ -38,8 +38,9 @@ SELECT accepted, decided_by, cost FROM yquota.price_quote(pg_temp.contract('12:0
 SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'nobody');
 SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.nowhere', 'ann', '{}', 'lab');
 SELECT * FROM yquota.price_quote(NULL::yquota.reservation_contract, 'root.plan', 'ann', '{}', 'lab');
--- At multiplier 3 they cost 3 * 3000, because it also replaces the multiplier of 12:05. Four of them at 2.5 cost
--- 4 * 2.5 * 0.5 * 600. The credit of 10000 does not cover multiplier 4. The calendar stays: 3 * (1500 + 0.5 * 1500).
+-- At multiplier 3 they cost 3 * 3000, because 3 also replaces the multiplier of 12:05. Four such reservations at
+-- multiplier 2.5 cost 4 * 2.5 * 0.5 * 600. The credit of 10000 does not cover multiplier 4. The calendar stays: 3 *
+-- (1500 + 0.5 * 1500).
 SELECT asked.n, asked.multiplier, quote.accepted, quote.decided_by, quote.cost, quote.affordable
 FROM (VALUES (1, 10, 3), (2, 4, 2.5), (3, 10, 0), (4, 10, NULL), (5, 10, 4)) AS asked (n, containers, multiplier)
 CROSS JOIN LATERAL yquota.price_quote(pg_temp.contract('12:00', '12:10', asked.containers), 'root.plan', 'ann', '{}', 'lab', asked.multiplier) AS quote ORDER BY asked.n;

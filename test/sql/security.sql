@@ -39,7 +39,7 @@ INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c3', '2026-03-02 09:20');
 RESET yquota.on_bad_event;
--- without the owner's rights, the settings of a dump do not let rows bypass the books
+-- rows of a role without the owner's rights are charged even with the settings of a dump
 SET check_function_bodies = off;
 SET row_security = off;
 SET client_min_messages = warning;

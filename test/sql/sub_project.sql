@@ -75,8 +75,8 @@ INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('ph
 SELECT project, granted, available, limited_by FROM yquota.project_balance WHERE project = 'physics';
 
 --
--- When a budget is used up, the strictest on_exhausted counts, from the project up to the project
--- that has the budget
+-- When a budget is used up, the strictest on_exhausted counts, of all projects from this one up to
+-- the one with the budget
 --
 UPDATE yquota.project SET on_exhausted = 'drain' WHERE name = 'physics';
 UPDATE yquota.project SET on_exhausted = 'refuse_submission' WHERE name = 'uni';

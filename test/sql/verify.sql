@@ -50,7 +50,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	-- u1 is updated, and its first segment ended before nine. A late UPDATE corrects c1.
 	('CONTAINER_START', 'u1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
 	('CONTAINER_START', 'c1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
-	-- containers with padding, running, running and updated, and with an empty allocation
+	-- containers with padding, running containers, a running container with updates, and a container with an empty
+	-- allocation
 	('CONTAINER_START', 'm1', '2026-03-02 09:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
 	('CONTAINER_START', 'r1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[memory-mb=2048,vcores=1]'),
 	('CONTAINER_START', 'r2', '2026-03-02 08:00', 'ops', NULL, 'bob', 'root.cheap', 'n2', '[vcores=3]'),
@@ -77,7 +78,7 @@ SELECT * FROM yquota.verify('infinity');
 SELECT * FROM yquota.verify('-infinity');
 
 --
--- The ledger: rows of a plain container, and rows of others
+-- The ledger: rows of a plain container, and rows of other containers
 --
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 0.000000000000000001 WHERE container_id = 'p1'$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount - 1 WHERE container_id = 'u1' AND number = 1$$);
@@ -165,7 +166,7 @@ SELECT * FROM falsify($$UPDATE yquota_internal.node_counter SET containers = con
 SELECT * FROM falsify($$UPDATE yquota_internal.node_counter SET allocation = '[vcores=7]' WHERE node = 'n2'$$);
 
 --
--- Since nine: p1 ended before, and the other containers later
+-- verify() since nine: p1 ended before nine, and the other containers later
 --
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1'$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1'$$, '2026-03-02 08:01');

@@ -336,8 +336,8 @@ TRUNCATE yquota.event_void;
 ALTER TABLE yquota.event_void DISABLE TRIGGER keep;
 SELECT * FROM falsify($$DELETE FROM yquota.event_void WHERE container_id IN ('f1', 'f2')$$);
 ALTER TABLE yquota.event_void ENABLE TRIGGER keep;
--- the books do not agree either when the numbers of voided events are missing, or are those of
--- other events
+-- the books do not agree either when the numbers of voided events are missing, or when other events
+-- have these numbers
 SELECT * FROM falsify($$DELETE FROM yquota_internal.voided_event AS v USING yquota.container_event AS e WHERE e.event_id = v.event_id AND e.container_id = 'f1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota_internal.voided_event SELECT v.void_id, e.event_id FROM yquota.event_void AS v, yquota.container_event AS e
 						WHERE v.container_id = 'f2' AND e.container_id = 'f2' AND e.recorded_at = '2026-03-02 14:01'$$);
