@@ -106,7 +106,7 @@ COMMENT ON VIEW yquota.capacity_history IS
 	'Timeline of the resources that RUNNING nodes offer, by label and resource type.  Each row applies until the next one, and nothing is offered before the first row';
 COMMENT ON COLUMN yquota.capacity_history.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.capacity_history.resource_type IS 'name of the resource type';
-COMMENT ON COLUMN yquota.capacity_history.effective_at IS 'clock of the change of a node, or effective_at of a label in node_label_history';
+COMMENT ON COLUMN yquota.capacity_history.effective_at IS 'time at which nodes changed: the clock for their size or state, and node_label_history.effective_at for their label';
 COMMENT ON COLUMN yquota.capacity_history.capacity IS 'sum over the nodes with the label, in native units';
 
 CREATE FUNCTION yquota_internal.verify_capacity()

@@ -404,7 +404,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz, timestamptz[], numeric[]) IS
-	'Return the remaining credit of the grants of a project that have begun, at an instant or at their expiry.  Losses of negative rows that have left are included.  Rows that leave at a last instant or later are treated as if they stayed.  A caller that has read spent_until() passes its result, otherwise the function reads it';
+	'Return the remaining credit of each begun grant of a project, at the instant "until" or when the grant expires.  A row leaves when it becomes credit of another project.  The losses of a negative row are included, even after the row leaves.  Rows that leave at "leaves_before" or later are treated as if they stayed.  A caller that has read spent_until() passes its result, otherwise the function reads it';
 
 CREATE FUNCTION yquota_internal.notice_expired_grant() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -573,7 +573,7 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
-	'Store the spending of projects before the start and the expiry of their grants, unless it is stored already';
+	'Store what the projects had spent at each instant at which one of their grants begins, leaves or expires, unless it is stored already';
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

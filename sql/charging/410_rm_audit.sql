@@ -1,5 +1,5 @@
--- Import of the audit log of YARN's ResourceManager as events.  The log has lines about the allocation and release
--- of containers.  An example, here on three lines:
+-- Import of events from the audit log of YARN's ResourceManager.  The log has a line for each allocation and each
+-- release of a container.  This example of a line is broken into three here:
 --
 --     2026-03-02 10:00:00,125 INFO ...RMAuditLogger: USER=ann	OPERATION=AM Allocated Container
 --         TARGET=SchedulerApp	RESULT=SUCCESS	APPID=...

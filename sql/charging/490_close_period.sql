@@ -374,9 +374,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
 	'Record for the bills of a period how the credit of projects has changed since the previous bills, according to the present books';
 
--- The function corrects late prices first, so that no bill has an amount that later calls would change.  A
--- transaction may have missed a price and posted before this call could wait for it.  If that has happened, the call
--- undoes its work.
+-- No bill may have an amount that a later call would correct.  Another transaction may have posted charges without
+-- seeing a new price, and may have committed before this function could block it.  The function then undoes its own
+-- work, and the next call corrects these charges.
 CREATE FUNCTION yquota_internal.seal_period(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

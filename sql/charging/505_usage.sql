@@ -73,4 +73,4 @@ CREATE FUNCTION yquota.usage_between("from" timestamptz, "to" timestamptz, by te
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.usage_between(timestamptz, timestamptz, text[]) IS
-	'Return the core-hours, GiB-hours and so on of a window, including its start and excluding its end.  There is a row for each group and resource type.  Usage up to the clock counts, at any price.  "by" lists the columns to group by, and tags of applications as tag:KEY; the other columns are NULL';
+	'Return the core-hours, GiB-hours and so on of a window, including its start and excluding its end.  There is a row for each group and resource type.  Usage counts up to the clock, even if nothing is charged for it.  "by" lists the columns to group by, and tags of applications as tag:KEY; the other columns are NULL';

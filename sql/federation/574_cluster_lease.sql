@@ -117,7 +117,7 @@ COMMENT ON VIEW yquota.cluster_lease IS
 COMMENT ON COLUMN yquota.cluster_lease.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.cluster_lease.federation IS 'cluster_name() of the database that leases';
 COMMENT ON COLUMN yquota.cluster_lease.identity IS 'identity by which both sides know the lease';
-COMMENT ON COLUMN yquota.cluster_lease.history IS 'history in lending_federation when the lease was taken';
+COMMENT ON COLUMN yquota.cluster_lease.history IS 'value of lending_federation.history when the lease was taken';
 COMMENT ON COLUMN yquota.cluster_lease.lease IS 'number of the lease at the lender';
 COMMENT ON COLUMN yquota.cluster_lease.period IS 'period of the budget: day, week, month, quarter or year; starts_on tells which one';
 COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of the budget';

@@ -292,7 +292,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF of_labels THEN
-		-- block concurrent changes of labels, because they have to know that labels have factors
+		-- block concurrent changes of the labels of nodes, because each of them checks whether labels have factors
 		LOCK TABLE yquota.node_label_history IN SHARE ROW EXCLUSIVE MODE;
 	END IF;
 	PERFORM yquota_internal.note_pricing_change(

@@ -155,7 +155,7 @@ COMMENT ON COLUMN yquota.queue.average_capacity IS
 COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; any other value is refused at commit';
 COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, in any package; any other value is refused at commit';
 COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, in any package; any other value is refused at commit';
-COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds ahead within which reservations end when the plan has become smaller; NULL: an hour';
+COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds from now. If the plan is too small for its reservations within this time, some of them are ended. NULL: an hour';
 COMMENT ON COLUMN yquota.queue.reservation_move_on_expiry IS 'true (also if NULL) if applications go on in the default queue when their reservation is over; false if they are killed';
 COMMENT ON COLUMN yquota.queue.show_reservations_as_queues IS 'true if effective_queue and scheduler_queue show the queues of a plan; otherwise they count only in the plan''s figures';
 COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
@@ -254,7 +254,7 @@ COMMENT ON COLUMN yquota.mapping_rule.value IS 'json: the queue of policy setDef
 COMMENT ON COLUMN yquota.mapping_rule.create_queue IS 'json: create, whether the queue may be created';
 COMMENT ON COLUMN yquota.mapping_rule.fallback_result IS 'json: fallbackResult, the action when the queue cannot be used';
 COMMENT ON CONSTRAINT mapping_rule_has_target ON yquota.mapping_rule IS
-	'A rule of kind "json" sets policy, and no queue. Other rules set queue, and no column of JSON rules.';
+	'A rule of kind "json" sets the column "policy" and not "queue". A rule of another kind sets "queue", and no column of JSON rules.';
 COMMENT ON CONSTRAINT mapping_rule_type_of_kind ON yquota.mapping_rule IS
 	'A rule of kind "application" has type "application", and a rule of kind "legacy" has another type.';
 
@@ -592,7 +592,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
 	'true if hosts and racks of OPPORTUNISTIC requests are ignored; NULL: false, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS
 	'true if opportunistic_maps_percent is the share of all map tasks. If not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS 'order in which OPPORTUNISTIC containers that wait at a node start: arrival (as in Hadoop; also if NULL), shortest_first, application_priority, fair_by_user or closest_to_end';
+COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS 'order in which a node starts its waiting OPPORTUNISTIC containers: arrival (as in Hadoop; also if NULL), shortest_first, application_priority, fair_by_user or closest_to_end';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS 'order in which running OPPORTUNISTIC containers are killed when room is taken back: last_started (as in Hadoop; also if NULL), least_paid, lowest_priority, furthest_from_end or fewest';
 COMMENT ON CONSTRAINT scheduler_setting_opportunistic_application_maximum_resou_check ON yquota.scheduler_setting IS
 	'It must have at least one resource type, and no negative amount.';

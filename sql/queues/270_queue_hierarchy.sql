@@ -23,7 +23,7 @@ CREATE TABLE yquota_internal.queue_check (
 COMMENT ON TABLE yquota_internal.queue_check IS
 	'Requests for a check of the hierarchy.  A transaction deletes its rows before it commits';
 COMMENT ON COLUMN yquota_internal.queue_check.is_last IS
-	'false for a request.  At the end of the transaction, a request inserts a row with true, which runs the check';
+	'false in a request for a check.  At the end of the transaction, the trigger of the request inserts a row with true.  The trigger of that row runs the check';
 
 CREATE FUNCTION yquota_internal.note_queue_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -210,7 +210,7 @@ COMMENT ON COLUMN yquota.effective_queue.applications IS 'live applications here
 COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'applications held by max-parallel-apps';
 COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'applications that wait for room for their application masters';
 COMMENT ON COLUMN yquota.effective_queue.am_used IS 'charged amounts of application masters of active applications here and below, native units';
-COMMENT ON COLUMN yquota.effective_queue.drawn IS 'name of the queue at its branch of a drawn tree, for people';
+COMMENT ON COLUMN yquota.effective_queue.drawn IS 'name of the queue, with the lines of a drawn tree in front of it; for people to read';
 COMMENT ON COLUMN yquota.effective_queue.usage_bar IS
 	'the partition in twenty cells: # used, = guaranteed and not used, . possible beyond that';
 

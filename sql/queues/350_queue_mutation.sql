@@ -328,8 +328,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) IS
 	'Make the tables hold the result of a change of properties that may add or remove queues';
 
--- Changes only rows whose properties the request names, because the queues stay.  This matters
--- for a hierarchy of ten thousand queues.
+-- The change neither adds nor removes a queue.  So the function reads and writes only the rows of the
+-- changed properties, which saves time in a hierarchy of ten thousand queues.
 CREATE FUNCTION yquota_internal.apply_to_rows(resolutions yquota_internal.hadoop_resolution[]) RETURNS yquota_internal.hadoop_change[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

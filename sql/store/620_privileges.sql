@@ -79,7 +79,7 @@ COMMENT ON VIEW yquota.readable_grant IS
 	'Credit given (quota_grant) to the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';
 COMMENT ON VIEW yquota.readable_outage IS
-	'Forgiven intervals of time (outage), for all projects and for those that the reader may see';
+	'Outages (outage) that concern all projects, or a project that the reader may see';
 COMMENT ON COLUMN yquota.readable_outage.project IS 'project to which the outage is limited; NULL: all projects';
 COMMENT ON COLUMN yquota.readable_outage.forgiven IS 'false while an administrator has not decided';
 COMMENT ON VIEW yquota.readable_alert IS

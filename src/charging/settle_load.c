@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.c
- *	  Loading the rows of a container into its life, and the ends that were reported for it.
+ *	  Loading the stored rows of a container, and recording the ends that events report for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 
 /* -- reported end -------------------------------------------------------------- */
 
-/* Reported ends of a container that the ledger does not show. */
+/* Ends that events report for a container.  The ledger does not show all of them. */
 
 /* Columns of reported_end, in table order. */
 enum

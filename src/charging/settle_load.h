@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.h
- *	  Loading the rows of a container into its life, and the ends that were reported for it.
+ *	  Loading the stored rows of a container, and recording the ends that events report for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,11 +14,11 @@
 /* -- reported end -------------------------------------------------------------- */
 
 /*
- * Reported ends of a container that the ledger does not show.
+ * Ends that events report for a container.
  *
  * The ledger shows the end that counts, but not the source of that end.
- * yquota_internal.reported_end has a row for each FINISH that yquota itself sent, and for each end
- * that differs from the others.
+ * yquota_internal.reported_end has a row for each FINISH that yquota itself sent.  If the reported
+ * ends of a container differ, the table has a row for each different end, up to a limit.
  */
 
 /* Record the FINISH that has ended a running container if yquota itself sent it. */

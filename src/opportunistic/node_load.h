@@ -60,10 +60,13 @@ extern int	yq_node_load_sort(YqLoadComparator comparator, const YqCalculator *ca
 extern bool yq_node_load_counts_slots(YqLoadComparator comparator, const YqNodeLoad *load);
 
 /*
- * Take a slot on the node for a container of the asked amounts, if the comparator
- * allows it.  The slot counts in the queue length.  If the comparator compares
- * resources, the slot counts in the allocated amounts instead, as long as the amounts
- * are available.
+ * Take a slot on the node for a container of the asked amounts.  Returns false if the
+ * node has no room for it.
+ *
+ * The comparator of waits gives every container a slot, and changes nothing.  The
+ * comparator of queue lengths adds 1 to the queue length.  The comparator that also
+ * compares resources adds the asked amounts to the allocated amounts.  When these amounts
+ * are not available, it adds 1 to the queue length instead.
  */
 extern bool yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculator *calculator, YqNodeLoad *load,
 								   const int64 *asked);

@@ -105,13 +105,13 @@ extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
 extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source);
 
 /*
- * Return the part of its price that a container pays while it waits, in units of 10^-6.  The rule
- * in force when the wait began decides.
+ * Return the part of the price that a waiting container pays, in units of 10^-6.  The rule in force
+ * when the wait began sets this part.
  */
 extern uint32 yq_timeline_waiting_factor(TimestampTz began_at);
 
 /*
- * Return the part of its price that a reservation pays, in units of 10^-6.  The rule in force when
+ * Return the part of the price that a reservation pays, in units of 10^-6.  The rule in force when
  * the reservation was accepted decides.
  */
 extern uint32 yq_timeline_reserved_factor(TimestampTz accepted_at);

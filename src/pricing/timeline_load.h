@@ -112,7 +112,7 @@ typedef struct YqTimeline
 	int			interval_count;
 	TimestampTz *interval_from;	/* interval_from[0] is the start of the window */
 	YqPrice    *prices;			/* interval_count x resource_count */
-	bool	   *in_outage;		/* per interval: whether nothing is charged to any project */
+	bool	   *in_outage;		/* per interval: true if no project pays, because of an outage */
 	uint8	   *modes;			/* per interval: YqChargingMode of YQ_ALL_PROJECTS */
 
 	int			factor_count;

@@ -23,7 +23,7 @@ typedef enum YqLoadComparator
 } YqLoadComparator;
 
 /*
- * Order in which OPPORTUNISTIC containers that wait at a node start.  Containers that
+ * Order in which a node starts its waiting OPPORTUNISTIC containers.  Containers that
  * are equal in this order start in the order of their arrival.
  */
 typedef enum YqStartOrder

@@ -53,7 +53,7 @@ extern const int64 *yq_amounts_min(const YqCalculator *calculator, const int64 *
 extern const int64 *yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
 								   const int64 *a, const int64 *b);
 
-/* Does "a" fit in "b"?  Only the types that the calculator compares count. */
+/* Does "a" fit in "b"?  Types that the calculator does not compare are ignored. */
 extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /* Add "a" to "to". */
@@ -67,13 +67,13 @@ extern void yq_amounts_subtract_to_none(const YqCalculator *calculator, int64 *t
 extern void yq_amounts_lower_each(const YqCalculator *calculator, int64 *to, const int64 *a);
 extern void yq_amounts_raise_each(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* Return how many containers of size "b" fit in "a".  Only the types that the calculator compares count. */
+/* Return how many containers of size "b" fit in "a".  Types that the calculator does not compare are ignored. */
 extern int64 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Is any amount above zero?  Only the types that the calculator compares count. */
+/* Is any amount above zero?  Types that the calculator does not compare are ignored. */
 extern bool yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a);
 
-/* Is any amount zero or negative?  Only the types that the calculator compares count. */
+/* Is any amount zero or negative?  Types that the calculator does not compare are ignored. */
 extern bool yq_amounts_any_none_or_below(const YqCalculator *calculator, const int64 *a);
 
 /*

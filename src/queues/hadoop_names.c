@@ -54,14 +54,14 @@ yq_sql_nearest_name(PG_FUNCTION_ARGS)
 /* -- hadoop names -------------------------------------------------------------- */
 
 /*
- * Match the full names of properties in Hadoop's configuration files.
+ * Find the pattern, the queue and the variable part of full names in Hadoop's configuration files.
  *
  * A full name is the path of a queue followed by the name of a property.  Both contain
- * dots, so the end of the path can only be found with the list of queues.  If several
- * paths are possible, the longest path that is followed by a known property counts.
- * All other facts about patterns are stored in yquota_internal.hadoop_pattern.  The
- * search is written in C because a configuration file can contain tens of thousands of
- * names.
+ * dots, so the end of the path can only be found with the list of queues.  A name may
+ * begin with the paths of several queues.  Then the longest path counts after which the
+ * rest of the name is a known property.  yquota_internal.hadoop_pattern has all other
+ * facts about patterns.  The search is written in C because a configuration file can
+ * contain tens of thousands of names.
  */
 
 /* Flags of a pattern, as passed in the argument "bits". */

@@ -46,8 +46,8 @@ extern int64 yq_reservation_time(TimestampTz time, const char *name);
 extern TimestampTz yq_reservation_timestamp(int64 time);
 
 /*
- * Convert an interval to milliseconds, of which it must be a whole number.  Days count as
- * 24 hours; months are refused.
+ * Convert an interval to milliseconds.  It must be a whole number of milliseconds.  Days
+ * count as 24 hours; months are refused.
  */
 extern int64 yq_reservation_duration(const Interval *interval, const char *name);
 
@@ -58,8 +58,9 @@ extern int64 yq_reservation_duration(const Interval *interval, const char *name)
 extern YqReservationDefinition *yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row);
 
 /*
- * Copy a value of yquota.reservation_contract.  The deadline and the requests' containers
- * and concurrencies are taken from a definition.
+ * Return a copy of a value of yquota.reservation_contract with changes.  The deadline of the
+ * copy, and the number of containers and the concurrency of each request, are those of
+ * "definition".
  */
 extern HeapTupleHeader yq_reservation_definition_revise(HeapTupleHeader row, const YqReservationDefinition *definition);
 

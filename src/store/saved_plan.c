@@ -105,9 +105,12 @@ static bool is_current = false;
 /* The tables for which may_have_rows() may be called. */
 static const YqTable optional_tables[] = {YQ_PROJECT_FAMILY, YQ_EXPIRED_GRANT, YQ_HOLD, YQ_ACCRUING_RESERVATION};
 
-/* The tables that the plan being made skips.  An error sets it to zero. */
-static uint32 left_out = 0;
+/*
+ * "is_planning" is true while a plan is made; an error sets it to false.  The plan skips the tables
+ * whose bits are set in "left_out".  The bits are in the order of optional_tables.
+ */
 static bool is_planning = false;
+static uint32 left_out = 0;
 
 static void
 note_generation(void)

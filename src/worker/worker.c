@@ -241,7 +241,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.watch_decisions($1), yquota_internal.watch_node_reports($1), yquota_internal.watch_plans($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* policies of queues and the scheduler; each has its own interval */
+	/* The next four tasks run policies of the scheduler.  The configuration sets the interval of each of them. */
 	[MANAGE_QUEUES] = {
 		.name = "manage queues",
 		.activity = "yquota: managing queues",

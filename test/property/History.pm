@@ -152,7 +152,7 @@ sub random_free_time
 	return (pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE), HOUR), pick(0, 0, 1));
 }
 
-# Return the part of the price that a container pays while it waits.
+# Return a random waiting_factor, which is the part of the price that a waiting container pays.
 sub random_waiting_factor
 {
 	return pick('0', '0', '1', '0.5', decimal(0, 6));

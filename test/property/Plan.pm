@@ -13,10 +13,14 @@ use warnings;
 use List::Util qw(all max min sum0);
 use POSIX ();
 
-# new(OPTION...): capacity, max_periodicity and step are figures of the plan. policy is NoOverCommitPolicy or
-# CapacityOverTimePolicy, with window, instantaneous and average (fractions of the capacity). With ends_averages,
-# averages end a window after the deadline. is_dominant selects the calculator. With wraps, periodic reservations
-# keep the part beyond a multiple of their period.
+# new(OPTION...): return a plan without reservations. These are the options:
+# - "capacity", "max_periodicity" and "step" are properties of the plan.
+# - "policy" is NoOverCommitPolicy or CapacityOverTimePolicy.
+# - "window", "instantaneous" and "average" are limits of CapacityOverTimePolicy. The last two are fractions of the
+#   capacity.
+# - "ends_averages" is true if averages end a window after the deadline, even if the load continues.
+# - "is_dominant" is true if the plan has the dominant calculator.
+# - "wraps" is true if a periodic reservation keeps the part beyond a multiple of its period.
 sub new
 {
 	my ($class, %option) = @_;

@@ -876,7 +876,7 @@ sub archive
 
 	return if !$done;
 	my $horizon = value('SELECT (extract(epoch FROM max(horizon)) * 1000000)::bigint FROM yquota.history_segment');
-	# the other containers have left with the archive
+	# a container is archived when neither table has a row of it
 	my %kept = map { ($_->[0] => 1) } rows('SELECT container_id FROM yquota.container UNION SELECT container_id FROM yquota.charge');
 
 	$now{horizon} = $horizon if $horizon ne '';

@@ -267,7 +267,7 @@ sub begin_exactly
 			CASE n WHEN 10 THEN '[memory-mb=12288,vcores=20]' ELSE '[memory-mb=8192,vcores=20]' END::yquota.resource FROM generate_series(0, 19) AS n));
 }
 
-# Return requests for so many containers on certain nodes only, one on each node.
+# Return requests for $count containers of $gib GiB. They may run only on these nodes, one on each node.
 sub fixed
 {
 	my ($gib, $count, @nodes) = @_;

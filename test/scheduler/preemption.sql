@@ -118,9 +118,9 @@ BEGIN
 	FROM yquota.container AS c WHERE c.container_id IN (SELECT replay.container(g) FROM jsonb_array_elements_text(ids) AS g);
 END $$;
 
--- Insert the requests of applications. The container of an application master is requested
--- separately. In a record an application may have requested more before its master runs, which
--- request_containers() would refuse.
+-- Insert the requests of applications, except the requests for application masters. Some recorded
+-- applications have requested containers before their masters ran. request_containers() would
+-- refuse these requests, so they are inserted into the table.
 CREATE PROCEDURE replay.request(apps jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	a jsonb;

@@ -96,7 +96,7 @@ SELECT (SELECT count(*) FROM yquota.quota_grant) AS grants, (SELECT count(*) FRO
 	   (SELECT count(*) FROM yquota.event_void) AS voids, (SELECT count(*) FROM yquota.price_factor) AS factors;
 
 --
--- The role can revoke from the owner only rights that the owner has anyway
+-- An administrator cannot take away the owner's right to read the owner's tables
 --
 SET ROLE yquota_test_admin;
 SELECT yquota.allow_role(pg_get_userbyid(relowner)::regrole, 'viewer'), yquota.disallow_role(pg_get_userbyid(relowner)::regrole, 'viewer')

@@ -50,8 +50,8 @@ SELECT * FROM yquota.billing_journal('2026-05-01 00:00+00');
 SELECT count(*) AS rows, count(*) FILTER (WHERE march IS NULL OR journal IS NULL) AS differing
 FROM march FULL JOIN (SELECT * FROM journal WHERE ends_at = '2026-04-01') AS journal ON march = journal;
 
--- Debit and credit balance. The rows of a project and its sub-projects are the difference of the rounded balances on
--- its bill. The opening balance is converted before the difference is taken.
+-- Debits and credits have the same sum. The rows of a project and its sub-projects sum up to the difference between
+-- the rounded closing and opening balances on its bill. An opening balance in another currency is converted first.
 SELECT ends_at, account, sum(debit) AS debit, sum(credit) AS credit FROM journal GROUP BY ends_at, account ORDER BY ends_at, account;
 SELECT bill.ends_at, bill.project, bill.difference, (
 		   SELECT coalesce(sum(coalesce(journal.credit, 0) - coalesce(journal.debit, 0)), 0) FROM journal

@@ -255,12 +255,12 @@ SELECT (2 * 1 + 6 * 0.5) * 3600 AS expected;
 -- the GPU, which has no calendar, is the dearest at night
 SELECT price_per_second, cost, alone FROM yquota.price_quote('[vcores=2,yarn.io/gpu=1]', '8 h');
 SELECT (2 * 2 + 6 * 1) * 3600 AS expected, 8 * 3600 AS gpu;
--- 30 days and an hour, with one night of nine hours: a calendar whose clocks go back on 25 October
+-- 30 days and an hour; one of the nights has nine hours, because the clocks go back on 25 October
 UPDATE yquota.price_calendar SET timezone = 'Europe/Madrid';
 SELECT max(effective_at) FROM points;
 SELECT cost AS quoted FROM yquota.price_quote('[vcores=1]', '30 days 1 h') \gset
 SELECT :quoted AS quoted, (30 * 24 + 1 - (30 * 8 + 1) * 0.5) * 3600 AS expected;
--- a later price that is known counts, too
+-- the quote includes a price that has been set before and takes effect later
 BEGIN;
 SELECT yquota.set_base_price('vcores', 3, effective_at => '2026-10-01 21:00');
 SELECT cost, (1 + 3 * 3) * 0.5 * 3600 AS expected FROM yquota.price_quote('[vcores=1]', '4 h');

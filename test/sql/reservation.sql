@@ -302,8 +302,8 @@ BEGIN ATOMIC
 		(1, ARRAY[pg_temp.gang(1)], 'ALL', NULL, '13:00'), (2, ARRAY[pg_temp.gang(1), pg_temp.gang(2, 2, '50 min')], 'ORDER', NULL, '12:30'),
 		(3, ARRAY[pg_temp.gang(200, 10, '40 min')], 'ALL', NULL, '13:00'), (4, ARRAY[pg_temp.gang(90, 90, '55 min')], 'ALL', NULL, '13:00'),
 		(5, ARRAY[pg_temp.gang(194, 97)], 'ALL', NULL, '13:00'), (6, ARRAY[pg_temp.gang(97, 97), pg_temp.gang(10, 2)], 'ANY', NULL, '12:05'),
-		-- fewer containers reduce all requests in proportion, and a periodic reservation cannot get
-		-- more time than its period
+		-- the offer with fewer containers reduces all requests in proportion; the window of a periodic
+		-- reservation is at most its period
 		(7, ARRAY[pg_temp.gang(300, 2, '20 min'), pg_temp.gang(100, 10, '20 min'), pg_temp.gang(3, 3, '20 min')], 'ALL', NULL, '13:00'),
 		(8, ARRAY[pg_temp.gang(96, 96, '55 min')], 'ALL', '2 hours', '13:00'), (9, ARRAY[pg_temp.gang(960, 1, '25 min')], 'ALL', '2 hours', '13:00'),
 		-- for violations of these rules neither alternative helps

@@ -147,8 +147,8 @@ SELECT accepted FROM yquota.submit_reservation('reservation_0_922337203685477580
 SELECT accepted, cost FROM yquota.price_quote(pg_temp.contract('16:00', '16:10', 1), 'root.plan', 'ann', '{}', 'web');
 ROLLBACK;
 
--- Quotes look ahead at calendars, further than their points are known. The reservation pays half of the price. A
--- calendar lowers the price to a third in the first ten minutes.
+-- A quote uses calendars even for times for which they have no points yet. The reservation pays half of the price. A
+-- calendar lowers the price to a third in the first ten minutes of the reservation.
 BEGIN;
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (yquota.clock(), 0.5);
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('noon', 'GENERAL', 'Europe/Madrid', '12:00', '13:00', 0.333333);

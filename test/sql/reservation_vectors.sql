@@ -197,9 +197,9 @@ CROSS JOIN LATERAL unnest(c.periods) AS p (period);
 CALL pg_temp.plan(1024000, 1000, policy => 'NoOverCommitPolicy');
 SELECT 'no over-commit' AS id, c.percent, c.reservations, p.period, pg_temp.share('1 h', c.percent, c.reservations, p.period::interval)
 FROM (VALUES (25, 1), (100, 1), (110, 1), (25, 4), (25, 5)) AS c (percent, reservations) CROSS JOIN unnest('{NULL,2 h}'::text[]) AS p (period);
--- An update counts the old version twice. So 30 % for half a window are accepted once, but not as
--- an update of themselves. An update from 15 to 20 % is accepted, and one from 15 to 21 % is
--- refused.
+-- The check of an update counts the old version twice, in addition to the new version. So a
+-- reservation of 30 % for half a window is accepted, but an update to the same 30 % is refused. An
+-- update from 15 to 20 % is accepted, and an update from 15 to 21 % is refused.
 CREATE FUNCTION pg_temp.update(hours integer, percent integer) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN u.accepted THEN 'ok' ELSE u.decided_by END
 	FROM yquota.update_reservation('reservation_1_0001', 'u', '{}', yquota.reservation_contract('1970-01-02 UTC', '1970-01-02 UTC'::timestamptz + hours * interval '1 h',

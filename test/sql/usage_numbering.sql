@@ -63,14 +63,14 @@ SELECT queue, allocation FROM yquota.queue_usage WHERE queue = 'root.a';
 SELECT * FROM yquota.verify();
 DELETE FROM yquota_internal.counter_delta;
 
--- rows about usage that come by hand, from a dump or from a publication get a number, and rows
--- about projects do not
+-- rows about usage get a number even if they come by hand, from a dump or from a publication; rows
+-- about projects get none
 INSERT INTO yquota_internal.counter_delta (scope, project, charged, changed_by) VALUES ('p', 'p', 0, '3');
 INSERT INTO yquota_internal.counter_delta (scope, queue, label, username, execution_type, allocation, containers, changed_by)
 VALUES ('u', 'root.a', '', 'ann', 'GUARANTEED', '[]', 0, '3');
 SELECT scope, changed_by > '3' AS is_of_this_database FROM yquota_internal.counter_delta ORDER BY scope;
 
--- another database's rows about its transactions are ignored here
+-- a replicated row is ignored, because it has the id of a transaction of another database
 SET session_replication_role = replica;
 INSERT INTO yquota_internal.usage_numbering (asked_by, complete_from) VALUES ('3', '3');
 RESET session_replication_role;

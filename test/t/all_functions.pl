@@ -251,8 +251,8 @@ my %groups = (
 my @forged = calls_with_forged_state();
 my $total = 0;
 
-# Calls of functions run as every role. Calls with single values, and of aggregates, operators and types, run only as
-# the owner, because their results do not depend on the role.
+# Every role calls the functions. Only the owner also varies one argument at a time, and calls aggregates, operators and
+# types. The results of these calls do not depend on the role.
 foreach my $role (qw(postgres stranger everything))
 {
 	my @names = $role eq 'postgres' ? ('functions', sort keys %groups) : 'functions';

@@ -119,8 +119,8 @@ for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
 	make_script($node, 'books', "t$round", 1500);
 	my $before = $node->safe_psql('books', $numbers);
 
-	# Only VACUUM frees the space that a failed attempt took. Therefore each attempt leaves its own amount, from
-	# almost nothing to almost enough.
+	# A failed attempt takes space, which only VACUUM frees. So each round begins with a new amount of free space. The
+	# amount is random, between nothing and almost enough.
 	fill('tables', ($round + 1) % 4 * 1024 * 1024 * rand(1));
 	my $error = send_script("t$round");
 	if ($error eq '')

@@ -58,8 +58,8 @@ sub write_next
 
 sub write_some { write_next() foreach 1 .. $_[0]; return; }
 
-# Return the cost of a container: the seconds of its minutes, each at its price. A running container
-# costs until the last minute of the journal.
+# Return the cost of a container. Each minute from $number until $until costs 60 credits, and 120
+# credits from the minute $doubled_from on.
 sub cost
 {
 	my ($number, $until, $doubled_from) = @_;

@@ -219,7 +219,7 @@ is_deeply([ map { join '|', @$_ } (rows(section($node->safe_psql('postgres', q(S
 ], 'a window that has not ended is compared per day');
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('4713-12-01 BC', '4713-12-02 BC'))), qr/Nothing was spent/, 'the first window of all has none before it');
 
-# Shapes differ from the paper by a contrast of 3 to 1, and texts by 4.5 to 1, on light and dark screens.
+# On light and dark screens, the contrast with the paper is at least 3 to 1 for shapes, and 4.5 to 1 for texts.
 sub luminance
 {
 	my ($r, $g, $b) = map { my $c = hex($_) / 255; $c <= 0.04045 ? $c / 12.92 : (($c + 0.055) / 1.055)**2.4 } shift =~ /^#(..)(..)(..)$/;

@@ -135,7 +135,7 @@ extern YqNodeQueueRow *yq_node_queue_join(YqNodeQueue *queue, const char *contai
 extern void yq_node_queue_arrive(YqNodeQueue *queue, YqNodeQueueRow *row);
 
 /*
- * Record that a container runs because the node's agent has reported it.  The caller
+ * Record that a container runs, according to a report of the node's agent.  The caller
  * calls this function before yq_node_queue_settle().
  */
 extern void yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row);

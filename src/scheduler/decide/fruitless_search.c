@@ -141,10 +141,10 @@ is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName p
 }
 
 /*
- * Would visiting the key have the same outcome on other nodes?  It would if the key
- * requests more than the whole node has, or if it accepts only other places.  Places on
- * which the outcome may differ are added as exceptions.  The outcome of a repeated visit
- * therefore never depends on free or killable resources.
+ * Would a visit of the key on another node have the same outcome?  It would if the key
+ * requests more than the total of the searched node, or accepts only other places.  The
+ * function remembers nodes and racks on which the outcome may differ.  Free and killable
+ * resources never change the outcome of a repeated visit.
  */
 static bool
 repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqSchedulerKey *key)
