@@ -10,7 +10,7 @@
 . "$(dirname "$0")/common.sh"
 
 # Number of bytes that the scripts append to the name to form the path of a socket.
-socket_room=50
+socket_room=51
 
 cd /
 id "$server_user" >/dev/null 2>&1 || die "there is no account \"$server_user\" to run a server"

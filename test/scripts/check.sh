@@ -16,15 +16,16 @@ begin_testing check
 private_cluster
 { in_database postgres 'CREATE DATABASE yquota_pgtap' && in_database yquota_pgtap 'CREATE EXTENSION pgtap'; } || broken 'no database for pgTAP'
 
-# Long programs come first, so that no processor idles at the end while one of them still runs.
-list=("test/scripts/installcheck.sh REGRESS")
+# Long programs come first, so that no processor idles at the end while one of them still runs. The regression tests
+# run in two parts side by side, because all of them together would take longer than everything else.
+list=("test/scripts/installcheck.sh REGRESS 1/2" "test/scripts/installcheck.sh REGRESS 2/2")
 mapfile -t own < <(files 'test/t/*.pl')
 if ! own_servers; then
 	printf '  skipped: %s: the server has no PostgreSQL::Test::Cluster\n' "${own[@]}"
 	count 0 0 ${#own[@]}
 	own=()
 fi
-for file in test/t/{locales,archive_foreign,all_functions,dump_books,contention,reservation_charge_crash}.pl; do
+for file in test/t/{locales,all_functions,archive_foreign,allocation_decisions,contention,dump_books,documentation,demo,reservation_charge_crash}.pl; do
 	[[ " ${own[*]} " != *" $file "* ]] || list+=("$file")
 done
 list+=("test/scripts/installcheck.sh ISOLATION")

@@ -1,19 +1,22 @@
 #!/bin/bash
-# installcheck.sh REGRESS|ISOLATION
+# installcheck.sh REGRESS|ISOLATION [PART/PARTS]
 #
 # Run the packagers' "make installcheck" and report it as TAP. Each regression test or isolation spec of the checkout
-# is an assertion. The tests run in their own cluster below TESTDIR, with the server that PATH names, which must not
-# crash. Differences go to standard error.
+# is an assertion. PART/PARTS names one of several runs that share the tests: 1/2 runs the first, third and fifth test,
+# and so on. The tests run in their own cluster below TESTDIR, with the server that PATH names, which must not crash.
+# Differences go to standard error.
 
 . "$(dirname "$0")/common.sh"
 
-[ $# -eq 1 ] || die "usage: installcheck.sh REGRESS|ISOLATION"
-kind=$1
-directory=$TESTDIR/$kind
+[ $# -le 2 ] && [[ ${2-1/1} =~ ^([1-9])/([1-9])$ ]] || die "usage: installcheck.sh REGRESS|ISOLATION [PART/PARTS]"
+kind=${1-}
+part=${BASH_REMATCH[1]}
+parts=${BASH_REMATCH[2]}
+directory=$TESTDIR/$kind$part
 cd "$top"
 case $kind in
-	REGRESS) other=ISOLATION files=(test/sql/*.sql) differences=regression.diffs ;;
-	ISOLATION) other=REGRESS files=(test/specs/*.spec) differences=output_iso/regression.diffs ;;
+	REGRESS) other=ISOLATION files=(test/sql/*.sql) ;;
+	ISOLATION) other=REGRESS files=(test/specs/*.spec) ;;
 	*) die "there is no \"$kind\"" ;;
 esac
 server_paths
@@ -43,8 +46,8 @@ socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf
 
 # pg_regress would stop at a test without expected output.
 names=()
-for file in "${files[@]}"; do
-	name=${file##*/}
+for ((i = part - 1; i < ${#files[@]}; i += parts)); do
+	name=${files[i]##*/}
 	name=${name%.*}
 	if [ -e "expected/$name.out" ]; then
 		names+=("$name")
@@ -53,7 +56,8 @@ for file in "${files[@]}"; do
 	fi
 done
 PATH=$programs:$PATH PGHOST=$socket PGPORT=5432 PGUSER=postgres \
-	make --no-print-directory installcheck "$kind=${names[*]}" "$other=" PG_CONFIG="$PG_CONFIG" >"$log" 2>&1 || true
+	make --no-print-directory installcheck "$kind=${names[*]}" "$other=" EXTRA_REGRESS_OPTS="--outputdir='$directory'" \
+	PG_CONFIG="$PG_CONFIG" >"$log" 2>&1 || true
 
 # The output of pg_regress before version 16, and from 16 on.
 for name in "${names[@]}"; do
@@ -63,6 +67,6 @@ stop
 ! grep -E 'PANIC:|TRAP:|terminated by signal' "$data.log" >&2 && result 0 'no server process crashed' || result 1 'no server process crashed'
 echo "1..$number"
 if [ "$failures" -gt 0 ]; then
-	[ -s "$differences" ] && head -n 300 "$differences" >&2 || tail -n 30 "$log" >&2
+	[ -s "$directory/regression.diffs" ] && head -n 300 "$directory/regression.diffs" >&2 || tail -n 30 "$log" >&2
 	exit 1
 fi
