@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	helpers "k8s.io/component-helpers/resource"
 
 	"yquota.io/kubernetes/event"
@@ -126,16 +125,6 @@ func (m *Mapper) Start(pod *corev1.Pod, facts *Facts) event.Event {
 		Allocation:    m.Allocation(pod),
 		ExecutionType: m.executionType(pod),
 	}
-}
-
-// ProjectOf returns the project of a namespace: that of a pod without labels and annotations. It is empty if the rules
-// give none, or if the settings leave out the namespace.
-func (m *Mapper) ProjectOf(namespace *corev1.Namespace) string {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name}}
-	if m.IsExcluded(pod) {
-		return ""
-	}
-	return firstText(m.project, pod, &Facts{NamespaceLabels: namespace.Labels, NamespaceAnnotations: namespace.Annotations})
 }
 
 // Queue returns the queue of the pod, or an empty text.

@@ -190,19 +190,6 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestProjectOfANamespace(t *testing.T) {
-	s := settings.Defaults()
-	s.Mapping.ExcludeNamespaces = []string{"kube-system"}
-	s.Mapping.Project = append([]settings.Rule{{Value: "{label:team}"}}, s.Mapping.Project...)
-	m := mapper(t, s)
-	for name, want := range map[string]string{"lab": "science", "shop": "shop", "kube-system": ""} {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: golden.NamespaceLabels(name)}}
-		if got := m.ProjectOf(namespace); got != want {
-			t.Errorf("%s has the project %q, but should have %q", name, got, want)
-		}
-	}
-}
-
 func requesting(list map[string]string) *corev1.Pod {
 	requests := corev1.ResourceList{}
 	for name, text := range list {

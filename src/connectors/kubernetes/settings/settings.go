@@ -25,7 +25,6 @@ type Settings struct {
 	Reconcile       Reconcile       `json:"reconcile"`
 	KubeletWait     metav1.Duration `json:"kubelet_wait"`
 	BalanceInterval metav1.Duration `json:"balance_interval"`
-	CreditInterval  metav1.Duration `json:"credit_interval"`
 	Mapping         Mapping         `json:"mapping"`
 	Nodes           Nodes           `json:"nodes"`
 }
@@ -143,8 +142,7 @@ func replaceList[T any](list *[]T, given []T) {
 
 func (s *Settings) check() error {
 	positive := map[string]time.Duration{"lease.duration": s.Lease.Duration.Duration, "compute_interval": s.ComputeInterval.Duration,
-		"balance_interval": s.BalanceInterval.Duration, "credit_interval": s.CreditInterval.Duration,
-		"reconcile.interval": s.Reconcile.Interval.Duration}
+		"balance_interval": s.BalanceInterval.Duration, "reconcile.interval": s.Reconcile.Interval.Duration}
 	for name, duration := range positive {
 		if duration < time.Second {
 			return fmt.Errorf("%s is %s, but must be at least a second", name, duration)
