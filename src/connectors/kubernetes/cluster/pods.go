@@ -261,7 +261,8 @@ func (p *Pods) begin(pod *corev1.Pod) (*podState, error) {
 	delete(p.waiting, pod.UID)
 	e := p.mapper.Start(pod, &facts)
 	state := &podState{namespace: unique.Make(pod.Namespace), name: pod.Name, start: e.OccurredAt,
-		allocation: unique.Make(e.Allocation), queue: unique.Make(e.Queue), isCharged: e.Project != "", isEmpty: p.mapper.RequestsNothing(pod), hasClaims: mapping.HasClaims(pod)}
+		allocation: unique.Make(e.Allocation), queue: unique.Make(e.Queue), isCharged: e.Project != "",
+		isEmpty: p.mapper.RequestsNothing(pod), hasClaims: mapping.HasClaims(pod)}
 	p.pods[pod.UID] = state
 	if state.isCharged {
 		p.tag(pod, &facts)
