@@ -590,7 +590,7 @@ read_marks(YqLoadedPreemption *preemption)
 /*
  * Return the time since the last round in which no round could run, because the server was down.  A
  * container's wait does not include this time.  After a restart or a failover, this is the whole
- * time since the last round, because nobody knows when the server went down.
+ * time since the last round, because no table records when the server went down.
  */
 static int64
 gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)

@@ -231,7 +231,7 @@ final class SubmissionWorkload
 	}
 
 	/**
-	 * Puts an operation on a submitted application. The user who calls may differ from the
+	 * Puts an operation on a submitted application. The calling user may differ from the
 	 * application's user.
 	 */
 	private ObjectNode operation(String name, int application)
